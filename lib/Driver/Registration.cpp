@@ -1,0 +1,16 @@
+//===- Registration.cpp - All dialects, passes and pipelines --------------===//
+//
+// Lists; decides nothing.
+//
+//===----------------------------------------------------------------------===//
+#include "pplan/Driver/Registration.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
+#include "pplan/Dialect/SPMD/SPMD.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+
+void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<PPlanDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
+}
+
+void pplan::registerAllPasses() { mlir::registerTransformsPasses(); }
