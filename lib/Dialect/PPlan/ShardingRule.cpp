@@ -19,22 +19,22 @@ double ShardingRule::getNumPoints() const {
   return points;
 }
 
-int64_t MeshShape::getNumDevices() const {
+int64_t DeviceMesh::getNumDevices() const {
   int64_t devices = 1;
   for (int64_t size : sizes)
     devices *= size;
   return devices;
 }
 
-int64_t MeshShape::getProduct(ArrayRef<int8_t> axes) const {
+int64_t DeviceMesh::getProduct(ArrayRef<int8_t> axes) const {
   int64_t parts = 1;
   for (int8_t axis : axes)
     parts *= sizes[axis];
   return parts;
 }
 
-MeshShape MeshShape::get(MeshAttr mesh) {
-  MeshShape shape;
+DeviceMesh DeviceMesh::get(MeshAttr mesh) {
+  DeviceMesh shape;
   for (MeshAxisAttr axis : mesh.getAxes())
     shape.sizes.push_back(axis.getSize());
   return shape;
@@ -138,20 +138,20 @@ std::string TensorSharding::str(MeshAttr meshAttr) const {
 //===----------------------------------------------------------------------===//
 
 int64_t pplan::getLocalSize(int64_t n, ArrayRef<int8_t> axes,
-                            const MeshShape &mesh) {
+                            const DeviceMesh &mesh) {
   for (int8_t axis : axes)
     n = llvm::divideCeil(n, mesh.sizes[axis]);
   return n;
 }
 
 bool pplan::isEvenlySplit(int64_t n, ArrayRef<int8_t> axes,
-                          const MeshShape &mesh) {
+                          const DeviceMesh &mesh) {
   return n % mesh.getProduct(axes) == 0;
 }
 
 SmallVector<int64_t> pplan::getLocalShape(ArrayRef<int64_t> shape,
                                           const TensorSharding &sharding,
-                                          const MeshShape &mesh) {
+                                          const DeviceMesh &mesh) {
   SmallVector<int64_t> local;
   for (auto [size, axes] : llvm::zip(shape, sharding.dims))
     local.push_back(getLocalSize(size, axes, mesh));
@@ -159,7 +159,7 @@ SmallVector<int64_t> pplan::getLocalShape(ArrayRef<int64_t> shape,
 }
 
 ShardRange pplan::getShardRange(int64_t n, ArrayRef<int8_t> axes,
-                                const MeshShape &mesh,
+                                const DeviceMesh &mesh,
                                 ArrayRef<int64_t> coordinates) {
   ShardRange range{0, n};
   int64_t size = n;
@@ -178,7 +178,7 @@ ShardRange pplan::getShardRange(int64_t n, ArrayRef<int8_t> axes,
 
 /// Axes of one dimension from the axes of its factors; false if inexpressible.
 static bool projectDim(const ShardingRule &rule, const DimFactors &factors,
-                       const FactorAxes &axes, const MeshShape &mesh,
+                       const FactorAxes &axes, const DeviceMesh &mesh,
                        AxisList &result) {
   bool blocked = false; // a factor before is not split to size 1
   for (auto [place, id] : llvm::enumerate(factors)) {
@@ -200,7 +200,7 @@ static bool projectDim(const ShardingRule &rule, const DimFactors &factors,
 
 std::optional<TensorSharding>
 pplan::projectFactors(const ShardingRule &rule, const TensorFactors &dims,
-                      const FactorAxes &axes, const MeshShape &mesh) {
+                      const FactorAxes &axes, const DeviceMesh &mesh) {
   TensorSharding sharding = TensorSharding::getReplicated(dims.size());
   for (auto [dim, factors] : llvm::enumerate(dims))
     if (!projectDim(rule, factors, axes, mesh, sharding.dims[dim]))
@@ -210,7 +210,7 @@ pplan::projectFactors(const ShardingRule &rule, const TensorFactors &dims,
 
 std::optional<FactorAxes>
 pplan::inferFactorAxes(const ShardingRule &rule, const TensorFactors &dims,
-                       const TensorSharding &sharding, const MeshShape &mesh) {
+                       const TensorSharding &sharding, const DeviceMesh &mesh) {
   FactorAxes result(rule.factors.size());
   for (auto [dim, factors] : llvm::enumerate(dims)) {
     size_t place = 0;
@@ -235,7 +235,7 @@ pplan::inferFactorAxes(const ShardingRule &rule, const TensorFactors &dims,
 
 std::optional<TensorSharding>
 pplan::projectResult(const ShardingRule &rule, unsigned resultIndex,
-                     const FactorAxes &axes, const MeshShape &mesh) {
+                     const FactorAxes &axes, const DeviceMesh &mesh) {
   const TensorFactors &dims = rule.results[resultIndex];
   std::optional<TensorSharding> sharding =
       projectFactors(rule, dims, axes, mesh);
@@ -255,7 +255,7 @@ std::optional<FactorAxes>
 pplan::getCompatibleFactorAxes(Operation *op, const ShardingRule &rule,
                                ArrayRef<TensorSharding> operands,
                                ArrayRef<TensorSharding> results,
-                               const MeshShape &mesh, std::string *why) {
+                               const DeviceMesh &mesh, std::string *why) {
   auto fail = [&](const Twine &reason) {
     if (why)
       *why = reason.str();

@@ -63,7 +63,7 @@ static std::optional<int64_t> getGroupSize(Operation *op,
         << mesh.getShape();
     return std::nullopt;
   }
-  return MeshShape::get(mesh.getShape()).getProduct(*list);
+  return DeviceMesh::get(mesh.getShape()).getProduct(*list);
 }
 
 /// Checks that `op` has the same types but for the sizes in `dims`.
@@ -184,7 +184,7 @@ LogicalResult MaskPaddingOp::verify() {
     return failure();
   MeshAttr mesh = lookupMesh(*this, getMeshAttr()).getShape();
   int64_t local = getLocalSize(getSize(), *spmd::getAxes(getAxes(), mesh),
-                               MeshShape::get(mesh));
+                               DeviceMesh::get(mesh));
   if (local != type.getDimSize(dim))
     return emitOpError("dimension ")
            << dim << " of global size " << getSize() << " has parts of "

@@ -59,13 +59,13 @@ struct ShardingRule {
 using AxisList = llvm::SmallVector<int8_t, 2>;
 
 /// A mesh as plain data: axis sizes by index.
-struct MeshShape {
+struct DeviceMesh {
   llvm::SmallVector<int64_t, 4> sizes;
 
   int64_t getNumDevices() const;
   /// Number of parts that the axes make.
   int64_t getProduct(llvm::ArrayRef<int8_t> axes) const;
-  static MeshShape get(MeshAttr mesh);
+  static DeviceMesh get(MeshAttr mesh);
 };
 
 /// A complete sharding as plain data: what `#pplan.sharding` says, with axes as
@@ -97,14 +97,14 @@ struct TensorSharding {
 /// Size of the part of a dimension of size `n` on one device: nested ceiling
 /// division over the axes, the contract of `#pplan.sharding`.
 int64_t getLocalSize(int64_t n, llvm::ArrayRef<int8_t> axes,
-                     const MeshShape &mesh);
+                     const DeviceMesh &mesh);
 /// True when no part of a dimension of size `n` is padded.
 bool isEvenlySplit(int64_t n, llvm::ArrayRef<int8_t> axes,
-                   const MeshShape &mesh);
+                   const DeviceMesh &mesh);
 /// Local shape of a tensor.
 llvm::SmallVector<int64_t> getLocalShape(llvm::ArrayRef<int64_t> shape,
                                          const TensorSharding &sharding,
-                                         const MeshShape &mesh);
+                                         const DeviceMesh &mesh);
 /// Offset and valid length of the part of a dimension of size `n` that the
 /// device with the given coordinates (one per mesh axis) holds.
 struct ShardRange {
@@ -112,7 +112,7 @@ struct ShardRange {
   int64_t length;
 };
 ShardRange getShardRange(int64_t n, llvm::ArrayRef<int8_t> axes,
-                         const MeshShape &mesh,
+                         const DeviceMesh &mesh,
                          llvm::ArrayRef<int64_t> coordinates);
 
 /// Axes of each factor of an operation.
@@ -124,7 +124,7 @@ using FactorAxes = llvm::SmallVector<AxisList, 6>;
 /// evenly, and a factor followed by others (of size > 1) only evenly.
 std::optional<TensorSharding>
 projectFactors(const ShardingRule &rule, const TensorFactors &dims,
-               const FactorAxes &axes, const MeshShape &mesh);
+               const FactorAxes &axes, const DeviceMesh &mesh);
 
 /// The reverse for one tensor: the axes of the factors that its sharding
 /// implies (partial axes are ignored). None when the dimension's axes do not
@@ -132,13 +132,13 @@ projectFactors(const ShardingRule &rule, const TensorFactors &dims,
 std::optional<FactorAxes> inferFactorAxes(const ShardingRule &rule,
                                           const TensorFactors &dims,
                                           const TensorSharding &sharding,
-                                          const MeshShape &mesh);
+                                          const DeviceMesh &mesh);
 
 /// Sharding of the result: projectFactors plus the partial axes that its
 /// missing reduction factors leave.
 std::optional<TensorSharding>
 projectResult(const ShardingRule &rule, unsigned resultIndex,
-              const FactorAxes &axes, const MeshShape &mesh);
+              const FactorAxes &axes, const DeviceMesh &mesh);
 
 /// Axes of each factor when the operation runs with exactly these operand and
 /// result shardings, without any communication. None when they do not fit
@@ -148,7 +148,7 @@ std::optional<FactorAxes>
 getCompatibleFactorAxes(mlir::Operation *op, const ShardingRule &rule,
                         llvm::ArrayRef<TensorSharding> operands,
                         llvm::ArrayRef<TensorSharding> results,
-                        const MeshShape &mesh, std::string *why = nullptr);
+                        const DeviceMesh &mesh, std::string *why = nullptr);
 
 /// Identity rule of an elementwise operation: all operands and results have
 /// the same shape; one parallel factor per dimension of size > 1.
@@ -160,7 +160,7 @@ public:
   virtual ~PartitionContext() = default;
   /// Axes of each factor in this operation's rule.
   virtual const FactorAxes &getFactorAxes() const = 0;
-  virtual const MeshShape &getMesh() const = 0;
+  virtual const DeviceMesh &getMesh() const = 0;
   /// A `tensor<i64>` that holds the global index of the first element of this
   /// device's part of a dimension of size `n` split over `axes`.
   virtual mlir::Value getShardOffset(mlir::OpBuilder &builder,
