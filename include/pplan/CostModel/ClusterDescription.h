@@ -28,9 +28,10 @@ llvm::StringRef stringifyDataType(DataType type);
 /// The inverse; none for an unknown name.
 std::optional<DataType> parseDataType(llvm::StringRef name);
 
-/// A fraction of a peak rate as a function of problem size: linear in the
-/// logarithm of the size between the given points, constant outside them.
-/// Without points it is 1.
+/// A fraction of a peak rate as a function of problem size: between the given
+/// points the logarithm of the fraction is linear in that of the size, outside
+/// them the fraction is constant. Without points it is 1. A fraction never
+/// grows faster than the size, so that more work never takes less time.
 struct EfficiencyCurve {
   /// (size, fraction), sizes increasing, fractions in (0, 1].
   std::vector<std::pair<double, double>> points;
@@ -81,8 +82,9 @@ struct ClusterDescription {
   std::vector<InterconnectLevel> levels;
 
   int64_t numDevices() const { return devicesPerNode * numNodes; }
-  /// The same machine with `count` devices: fewer nodes, or part of one, or
-  /// more nodes of the same kind (the outermost level grows).
+  /// The smallest machine of this kind with at least `count` devices: part of a
+  /// node, or as many whole nodes as it takes (the outermost level grows or
+  /// shrinks with them). `count` below 1 counts as 1.
   ClusterDescription withDevices(int64_t count) const;
 };
 

@@ -10,7 +10,6 @@
 
 #include "pplan/CostModel/ClusterDescription.h"
 #include "pplan/CostModel/Mesh.h"
-#include <map>
 #include <optional>
 
 namespace pplan {
