@@ -139,9 +139,29 @@ void pplan_rt_arena_destroy(pplan_arena *arena);
 /*---- profile --------------------------------------------------------------*/
 
 /** Start and end of the op that the user knows as `loc`, a string that lives as
- * long as the program. Ops may nest. Two loads and a branch when off. */
+ * long as the program. Ops may nest. A load and a branch when off. */
 void pplan_rt_op_begin(pplan_context *ctx, const char *loc);
 void pplan_rt_op_end(pplan_context *ctx, const char *loc);
+
+/** What one op took on one rank. */
+typedef struct pplan_profile_row {
+  const char *loc;       /**< as given to pplan_rt_op_begin or a collective */
+  int32_t communication; /**< 1: inside collectives, sends and receives */
+  int32_t reserved;
+  uint64_t calls;
+  double seconds; /**< without the time of ops and communication inside it */
+} pplan_profile_row;
+
+/** Starts counting anew (on = 1) or stops (on = 0). Off at first. */
+void pplan_rt_profile(pplan_context *ctx, int32_t on);
+/** Copies up to `capacity` rows in order of first use; returns how many there
+ * are. */
+int64_t pplan_rt_profile_rows(const pplan_context *ctx,
+                              pplan_profile_row *rows, int64_t capacity);
+
+/** Bytes that the back end itself may hold per rank beside arena, parameters and
+ * inputs and outputs: stacks, GEMM packing buffers, communicators. A constant. */
+uint64_t pplan_rt_reserve_bytes(void);
 
 #ifdef __cplusplus
 } /* extern "C" */
