@@ -1,0 +1,24 @@
+//===- Passes.h - Passes of the plan phase ----------------------*- C++ -*-===//
+//
+// Declares the passes of Passes.td and the phase's pipeline.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PPLAN_PLANNER_PASSES_H
+#define PPLAN_PLANNER_PASSES_H
+
+#include "pplan/Planner/PlanModule.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace pplan {
+
+#define GEN_PASS_DECL
+#include "pplan/Planner/Passes.h.inc"
+
+/// Registers the passes and the pipeline `pplan-phase-plan`.
+void registerPlannerPasses();
+
+} // namespace pplan
+
+#endif // PPLAN_PLANNER_PASSES_H

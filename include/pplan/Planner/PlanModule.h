@@ -1,0 +1,76 @@
+//===- PlanModule.h - Plan a module and write the plan into it --*- C++ -*-===//
+//
+// The planner as a function: options in, shardings and a summary out. Which
+// strategies there are is decided in Strategies.h, what they cost in
+// ReshardCost.h and the cost model, and which is best by the solver.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PPLAN_PLANNER_PLANMODULE_H
+#define PPLAN_PLANNER_PLANMODULE_H
+
+#include "pplan/CostModel/ClusterDescription.h"
+#include "pplan/Planner/Solver.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <string>
+#include <vector>
+
+namespace pplan {
+
+/// Name of the module attribute that keeps the summary of a plan.
+inline constexpr llvm::StringLiteral kPlanAttr = "pplan.plan";
+
+/// Degrees that the user forces; 0 leaves one to the planner.
+struct ParallelDegrees {
+  int64_t data = 0;
+  int64_t tensor = 0;
+
+  bool isForced() const { return data > 0 || tensor > 0; }
+  /// Parses `dp=2,tp=4`. The error names the unknown or malformed entry and
+  /// lists those there are.
+  static llvm::Expected<ParallelDegrees> parse(llvm::StringRef text);
+};
+
+struct PlanOptions {
+  ClusterDescription cluster;
+  int64_t devices = 1;
+  ParallelDegrees parallel;
+  SolverOptions solver;
+};
+
+/// What one operation was given, and what would have been second best.
+struct OpChoice {
+  std::string op;
+  std::string location;
+  std::string chosen;
+  std::string second;   ///< empty when there is no other strategy
+  double extraSeconds = 0; ///< what the second-best plan would cost more
+};
+
+/// Summary of a plan; all times in seconds of one step.
+struct PlanSummary {
+  std::string cluster;
+  std::vector<std::pair<std::string, int64_t>> mesh;
+  double stepTime = 0;
+  double computeTime = 0;
+  double communicationTime = 0;
+  double lowerBound = 0;
+  double gap = 0;
+  double searchTime = 0;
+  double flopsPerDevice = 0;
+  std::string algorithm;
+  std::vector<OpChoice> choices;
+
+  /// The summary as the module attribute.
+  mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
+  /// Reads it back; none when `attr` is missing or not of that form.
+  static std::optional<PlanSummary> get(mlir::ModuleOp module);
+};
+
+/// Plans the module in place. Reports and fails when constraints contradict
+/// each other or no plan fits.
+mlir::FailureOr<PlanSummary> planModule(mlir::ModuleOp module,
+                                        const PlanOptions &options);
+
+} // namespace pplan
+
+#endif // PPLAN_PLANNER_PLANMODULE_H

@@ -1,0 +1,79 @@
+//===- Strategies.h - What an operation may do on a mesh --------*- C++ -*-===//
+//
+// Enumerates the strategies of an operation (axes for its factors, sharding in
+// which it hands on its result) and of a function argument, with their cost.
+// Which one is taken is decided by the solver.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PPLAN_PLANNER_STRATEGIES_H
+#define PPLAN_PLANNER_STRATEGIES_H
+
+#include "pplan/Dialect/PPlan/PPlan.h"
+#include "pplan/Planner/ReshardCost.h"
+#include <vector>
+
+namespace pplan {
+
+/// One way to run an operation.
+struct Strategy {
+  FactorAxes axes;
+  llvm::SmallVector<TensorSharding, 3> operands;
+  /// As the operation leaves its result, and as it is handed on.
+  TensorSharding natural, result;
+  double computeTime = 0;
+  double reshardTime = 0; ///< from natural to result
+};
+
+/// What restricts the strategies of a value.
+struct ValueConstraint {
+  ShardingAttr pinned;      ///< annotation; open dimensions may grow
+  uint32_t forbidden = 0;   ///< axes that must not split it
+  int8_t forcedAxis = -1;   ///< axis that must split dimension forcedDim
+  int forcedDim = -1;       ///< -1 with forcedAxis: any dimension
+  bool isReturned = false;  ///< must not be handed on partial
+
+  bool allows(const TensorSharding &sharding, MeshAttr mesh) const;
+};
+
+class StrategyEnumerator {
+public:
+  StrategyEnumerator(const CostModel &model, MeshAttr mesh);
+
+  /// All strategies of an operation whose result has `numUses` uses, dominated
+  /// ones left out. Never empty unless the constraints exclude all.
+  std::vector<Strategy> getOpStrategies(mlir::Operation *op, unsigned numUses,
+                                        const ValueConstraint &constraint);
+  /// Shardings that a function argument may have.
+  std::vector<TensorSharding>
+  getArgumentShardings(mlir::RankedTensorType type,
+                       const ValueConstraint &constraint);
+  /// Every complete sharding of a shape without partial axes, axes of a
+  /// dimension in mesh order; a dimension smaller than its parts is left out
+  /// unless `small`.
+  std::vector<TensorSharding> enumerateShardings(llvm::ArrayRef<int64_t> shape,
+                                                 bool small = false) const;
+
+  ReshardCost &getReshardCost() { return reshardCost; }
+
+private:
+  double getComputeTime(mlir::Operation *op, const ShardingRule &rule,
+                        const Strategy &strategy);
+  void addResultVariants(mlir::Operation *op, const Strategy &base,
+                         unsigned numUses, const ValueConstraint &constraint,
+                         std::vector<Strategy> &out);
+
+  const CostModel &model;
+  MeshAttr meshAttr;
+  DeviceMesh mesh;
+  ReshardCost reshardCost;
+};
+
+/// Bytes of one element in memory (i1 takes one).
+int64_t getElementBytes(mlir::RankedTensorType type);
+/// For messages: the factors that are split, e.g. `b:data k:tensor`.
+std::string describeStrategy(mlir::Operation *op, const Strategy &strategy,
+                             MeshAttr mesh);
+
+} // namespace pplan
+
+#endif // PPLAN_PLANNER_STRATEGIES_H
