@@ -48,7 +48,12 @@ void StrictYaml::handleDiagnostic(const llvm::SMDiagnostic &diag, void *self) {
   if (reader->failed() || diag.getKind() != llvm::SourceMgr::DK_Error)
     return;
   llvm::raw_string_ostream os(reader->message);
-  diag.print(/*ProgName=*/nullptr, os, /*ShowColors=*/false);
+  // A line that no person wrote is not worth repeating.
+  if (diag.getLineContents().size() > 200)
+    os << diag.getFilename() << ":" << diag.getLineNo() << ":"
+       << diag.getColumnNo() + 1 << ": error: " << diag.getMessage();
+  else
+    diag.print(/*ProgName=*/nullptr, os, /*ShowColors=*/false);
   os.flush();
   if (reader->message.empty())
     reader->message = "malformed YAML";
