@@ -66,6 +66,11 @@ struct PlanSummary {
   static std::optional<PlanSummary> get(mlir::ModuleOp module);
 };
 
+/// Declares the mesh of forced degrees (axes "data", "rest", "tensor") in a
+/// module without one, so that pins can name its axes.
+mlir::LogicalResult declareMesh(mlir::ModuleOp module,
+                                const PlanOptions &options);
+
 /// Plans the module in place. Reports and fails when constraints contradict
 /// each other or no plan fits.
 mlir::FailureOr<PlanSummary> planModule(mlir::ModuleOp module,

@@ -427,10 +427,45 @@ static MeshAttr makeMesh(MLIRContext *context,
   return MeshAttr::get(context, attrs);
 }
 
+/// The mesh that forced degrees describe, or a failure after a message.
+static FailureOr<MeshAttr> getForcedMesh(ModuleOp module,
+                                         const PlanOptions &options) {
+  const ParallelDegrees &degrees = options.parallel;
+  int64_t data = std::max<int64_t>(degrees.data, 1);
+  int64_t tensor = std::max<int64_t>(degrees.tensor, 1);
+  if (data * tensor > options.devices || options.devices % (data * tensor))
+    return module.emitError("dp=")
+           << data << " times tp=" << tensor << " is " << data * tensor
+           << ", which does not divide the " << options.devices
+           << " devices; change --parallel or --devices";
+  SmallVector<std::pair<StringRef, int64_t>> axes;
+  if (degrees.data)
+    axes.emplace_back("data", data);
+  if (data * tensor != options.devices) {
+    if (degrees.data && degrees.tensor)
+      return module.emitError("dp=")
+             << data << " times tp=" << tensor << " is " << data * tensor
+             << ", not the " << options.devices
+             << " devices; change --parallel or --devices";
+    axes.emplace_back("rest", options.devices / (data * tensor));
+  }
+  if (degrees.tensor)
+    axes.emplace_back("tensor", tensor);
+  return makeMesh(module.getContext(), axes);
+}
+
+LogicalResult pplan::declareMesh(ModuleOp module, const PlanOptions &options) {
+  FailureOr<MeshAttr> mesh = getForcedMesh(module, options);
+  if (failed(mesh))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  MeshOp::create(builder, module.getLoc(), "mesh", *mesh);
+  return success();
+}
+
 /// Meshes to try, or a failure after a message.
 static FailureOr<SmallVector<MeshAttr>>
 getCandidateMeshes(ModuleOp module, const PlanOptions &options) {
-  MLIRContext *context = module.getContext();
   if (MeshOp given = lookupMesh(module, nullptr)) {
     if (given.getShape().getNumDevices() != options.devices)
       return given.emitOpError("has ")
@@ -439,29 +474,11 @@ getCandidateMeshes(ModuleOp module, const PlanOptions &options) {
              << " are asked for; change the mesh or --devices";
     return SmallVector<MeshAttr>{given.getShape()};
   }
-  const ParallelDegrees &degrees = options.parallel;
-  if (degrees.isForced()) {
-    int64_t data = std::max<int64_t>(degrees.data, 1);
-    int64_t tensor = std::max<int64_t>(degrees.tensor, 1);
-    if (data * tensor > options.devices || options.devices % (data * tensor))
-      return module.emitError("dp=")
-             << data << " times tp=" << tensor << " is " << data * tensor
-             << ", which does not divide the " << options.devices
-             << " devices; change --parallel or --devices";
-    SmallVector<std::pair<StringRef, int64_t>> axes;
-    if (degrees.data)
-      axes.emplace_back("data", data);
-    if (data * tensor != options.devices) {
-      if (degrees.data && degrees.tensor)
-        return module.emitError("dp=")
-               << data << " times tp=" << tensor << " is " << data * tensor
-               << ", not the " << options.devices
-               << " devices; change --parallel or --devices";
-      axes.emplace_back("rest", options.devices / (data * tensor));
-    }
-    if (degrees.tensor)
-      axes.emplace_back("tensor", tensor);
-    return SmallVector<MeshAttr>{makeMesh(context, axes)};
+  if (options.parallel.isForced()) {
+    FailureOr<MeshAttr> mesh = getForcedMesh(module, options);
+    if (failed(mesh))
+      return failure();
+    return SmallVector<MeshAttr>{*mesh};
   }
   static constexpr StringLiteral names[] = {"x", "y", "z"};
   SmallVector<MeshAttr> meshes;
@@ -469,7 +486,7 @@ getCandidateMeshes(ModuleOp module, const PlanOptions &options) {
     SmallVector<std::pair<StringRef, int64_t>> axes;
     for (auto [index, size] : llvm::enumerate(shape.axes))
       axes.emplace_back(names[index], size);
-    meshes.push_back(makeMesh(context, axes));
+    meshes.push_back(makeMesh(module.getContext(), axes));
   }
   return meshes;
 }

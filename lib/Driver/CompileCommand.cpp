@@ -1,0 +1,143 @@
+//===- CompileCommand.cpp - pplan compile ---------------------------------===//
+//
+// Runs the phases from the one that MODEL has passed to the one asked for.
+//
+//===----------------------------------------------------------------------===//
+#include "Report.h"
+#include "Session.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
+#include "pplan/Lowering/Codegen.h"
+#include "pplan/Lowering/Link.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace pplan;
+using namespace pplan::driver;
+
+/// Emits the object file and links it.
+static int link(const Options &options, Session &session) {
+  SmallString<128> object;
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile(
+          "pplan", "o", object)) {
+    llvm::errs() << "pplan: cannot make a temporary file: " << error.message()
+                 << '\n';
+    return kExitBadInput;
+  }
+  CodegenOptions codegen;
+  codegen.cpu = options.cpu;
+  LinkOptions linkOptions;
+  linkOptions.searchDirs = {session.getInstallPrefix() + "/lib"};
+  int code = kExitDone;
+  if (failed(emitObject(session.getModule(), object, codegen)))
+    code = kExitBug;
+  else if (failed(linkExecutable(session.getModule().getContext(), object,
+                                 options.output, linkOptions)))
+    code = kExitBadInput;
+  llvm::sys::fs::remove(object);
+  return code;
+}
+
+/// Checks the options that only compile has.
+static int checkOptions(const Options &options, Phase &first, Phase &last) {
+  if (options.target != "cpu") {
+    llvm::errs() << "pplan compile: unknown target '" << options.target
+                 << "'; this version has cpu\n";
+    return kExitUsage;
+  }
+  first = Phase::Import;
+  last = Phase::Link;
+  if (!options.compileFrom.empty()) {
+    std::optional<Phase> from = parsePhase(options.compileFrom);
+    if (!from)
+      return kExitUsage;
+    first = static_cast<Phase>(static_cast<int>(*from) + 1);
+  }
+  if (!options.compileTo.empty()) {
+    std::optional<Phase> to = parsePhase(options.compileTo);
+    if (!to)
+      return kExitUsage;
+    last = *to;
+  }
+  if (first > last) {
+    llvm::errs() << "pplan compile: there is nothing to do from phase "
+                 << options.compileFrom << " to " << getPhaseName(last) << '\n';
+    return kExitUsage;
+  }
+  if (last == Phase::Link && options.output.empty()) {
+    llvm::errs() << "pplan compile: -o PROG is missing\n";
+    return kExitUsage;
+  }
+  return kExitDone;
+}
+
+int pplan::driver::runCompile(const Options &options, Session &session) {
+  Phase first, last;
+  if (int code = checkOptions(options, first, last))
+    return code;
+  if (int code = session.loadModel())
+    return code;
+  Report report;
+  // A plan says so itself.
+  if (std::optional<PlanSummary> plan = PlanSummary::get(session.getModule())) {
+    report.plan = *plan;
+    if (options.compileFrom.empty()) {
+      first = Phase::Partition;
+      int64_t planned = 1;
+      if (MeshOp mesh = lookupMesh(session.getModule(), nullptr))
+        planned = mesh.getShape().getNumDevices();
+      if (options.devices != 1 && options.devices != planned) {
+        llvm::errs() << "pplan compile: --devices is " << options.devices
+                     << ", but '" << options.model << "' is a plan for "
+                     << planned << "; leave --devices out or plan anew\n";
+        return kExitUsage;
+      }
+    }
+  }
+  if (!options.dumpPhasesTo.empty())
+    if (std::error_code error =
+            llvm::sys::fs::create_directories(options.dumpPhasesTo)) {
+      llvm::errs() << "pplan compile: cannot make the directory '"
+                   << options.dumpPhasesTo << "': " << error.message() << '\n';
+      return kExitBadInput;
+    }
+  for (int index = static_cast<int>(first); index <= static_cast<int>(last);
+       ++index) {
+    Phase phase = static_cast<Phase>(index);
+    int code = kExitDone;
+    if (phase == Phase::Link) {
+      code = link(options, session);
+    } else if (phase == Phase::Plan) {
+      code = session.plan(report.plan);
+    } else if (phase != Phase::Import) {
+      code = session.runPhase(phase);
+    }
+    if (code)
+      return code;
+    if (phase == Phase::Partition)
+      report.addCollectives(session.getModule());
+    if (phase == Phase::Memory)
+      report.addMemory(session.getModule());
+    if (!options.dumpPhasesTo.empty() && phase != Phase::Link) {
+      SmallString<128> path(options.dumpPhasesTo);
+      std::string name;
+      llvm::raw_string_ostream(name)
+          << llvm::format("%02d-", index) << getPhaseName(phase) << ".mlir";
+      llvm::sys::path::append(path, name);
+      if (int code = session.writeModule(path))
+        return code;
+    }
+  }
+  if (last != Phase::Link)
+    return session.writeModule(options.output.empty() ? "-" : options.output);
+  if (options.json) {
+    llvm::json::OStream json(llvm::outs(), 2);
+    json.object([&] { report.printJson(json, "pplan.compile/1"); });
+    llvm::outs() << '\n';
+  }
+  report.print(llvm::errs());
+  llvm::errs() << "wrote " << options.output << "; next: pplan run "
+               << options.output << " --list-io\n";
+  return kExitDone;
+}

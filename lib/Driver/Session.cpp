@@ -1,0 +1,283 @@
+//===- Session.cpp - One run of the compiler ------------------------------===//
+//
+// Loads models, applies pins, finds clusters, runs phases.
+//
+//===----------------------------------------------------------------------===//
+#include "Session.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
+#include "pplan/Driver/Registration.h"
+#include "pplan/Import/ONNX.h"
+#include "pplan/Import/Passes.h"
+#include "pplan/Lowering/Passes.h"
+#include "pplan/Memory/Passes.h"
+#include "pplan/Partition/Passes.h"
+#include "pplan/Planner/Passes.h"
+#include "mlir/AsmParser/AsmParser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace pplan;
+using namespace pplan::driver;
+
+static constexpr llvm::StringLiteral kPhaseNames[kNumPhases] = {
+    "import", "plan", "partition", "memory", "lower", "link"};
+
+StringRef pplan::driver::getPhaseName(Phase phase) {
+  return kPhaseNames[static_cast<int>(phase)];
+}
+
+std::optional<Phase> pplan::driver::parsePhase(StringRef name) {
+  for (int i = 0; i < kNumPhases; ++i)
+    if (kPhaseNames[i] == name)
+      return static_cast<Phase>(i);
+  llvm::errs() << "pplan: unknown phase '" << name << "'; the phases are ";
+  llvm::interleaveComma(kPhaseNames, llvm::errs());
+  llvm::errs() << '\n';
+  return std::nullopt;
+}
+
+Session::Session(const Options &options, std::string executable)
+    : options(options) {
+  SmallString<256> path(executable);
+  llvm::sys::path::remove_filename(path); // the name
+  llvm::sys::path::remove_filename(path); // bin
+  prefix = path.str().str();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  context = std::make_unique<MLIRContext>(registry,
+                                          MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
+                                                         llvm::errs());
+}
+
+bool Session::isOnnx() {
+  if (options.format != "auto")
+    return options.format == "onnx";
+  return llvm::sys::path::extension(options.model) == ".onnx";
+}
+
+/// Splits `NAME=N` entries; reports the first that is none.
+static bool parseDims(const std::vector<std::string> &entries,
+                      std::map<std::string, int64_t> &dims) {
+  for (StringRef entry : entries) {
+    auto [name, text] = entry.split('=');
+    int64_t size;
+    if (name.empty() || text.getAsInteger(10, size) || size < 1) {
+      llvm::errs() << "pplan: --dim " << entry
+                   << " is not of the form NAME=N with N at least 1\n";
+      return false;
+    }
+    if (!dims.try_emplace(name.str(), size).second) {
+      llvm::errs() << "pplan: --dim " << name << " is given twice\n";
+      return false;
+    }
+  }
+  return true;
+}
+
+int Session::loadModel() {
+  if (options.format != "auto" && options.format != "onnx" &&
+      options.format != "mlir") {
+    llvm::errs() << "pplan: unknown format '" << options.format
+                 << "'; the formats are auto, onnx and mlir\n";
+    return kExitUsage;
+  }
+  if (options.model == "-" ? false : !llvm::sys::fs::exists(options.model)) {
+    llvm::errs() << "pplan: cannot open '" << options.model
+                 << "': no such file\n";
+    return kExitBadInput;
+  }
+  std::map<std::string, int64_t> dims;
+  if (!parseDims(options.dims, dims))
+    return kExitUsage;
+  if (isOnnx()) {
+    OnnxImportOptions importOptions;
+    importOptions.dims = std::move(dims);
+    if (!options.output.empty() && options.output != "-")
+      importOptions.weightsPath = options.output + ".weights.safetensors";
+    module = importOnnx(options.model, importOptions, context.get());
+    if (!module)
+      return kExitBadInput;
+    PassManager manager(context.get());
+    buildImportPipeline(manager);
+    return succeeded(manager.run(*module)) ? kExitDone : kExitBug;
+  }
+  if (!dims.empty()) {
+    llvm::errs() << "pplan: --dim binds dimensions of an ONNX model; the "
+                    "shapes of '"
+                 << options.model << "' are static\n";
+    return kExitUsage;
+  }
+  std::string message;
+  auto file = openInputFile(options.model, &message);
+  if (!file) {
+    llvm::errs() << "pplan: " << message << '\n';
+    return kExitBadInput;
+  }
+  if (file->getBuffer().contains('\0')) {
+    llvm::errs() << "pplan: '" << options.model
+                 << "' is no .mlir text; give the format of a binary model "
+                    "with --format\n";
+    return kExitBadInput;
+  }
+  sources.AddNewSourceBuffer(std::move(file), SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, context.get());
+  return module ? kExitDone : kExitBadInput;
+}
+
+int Session::applyPins() {
+  if (options.pins.empty())
+    return kExitDone;
+  func::FuncOp function;
+  for (auto candidate : module->getOps<func::FuncOp>())
+    function = candidate;
+  MeshOp mesh = lookupMesh(*module, nullptr);
+  if (!mesh || !function) {
+    llvm::errs() << "pplan: --pin names axes of a mesh, but the model declares "
+                    "none; add pplan.mesh to the .mlir or use --parallel\n";
+    return kExitUsage;
+  }
+  for (StringRef pin : options.pins) {
+    auto [name, spec] = pin.split('=');
+    std::string text =
+        ("#pplan.sharding<@" + mesh.getSymName() + ", " + spec + ">").str();
+    auto sharding = dyn_cast_or_null<ShardingAttr>(
+        parseAttribute(text, context.get()));
+    if (!sharding) {
+      llvm::errs() << "pplan: --pin " << pin
+                   << " is not of the form NAME=[{\"axis\"}, {}]\n";
+      return kExitUsage;
+    }
+    bool found = false;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      for (StringRef attr : {kInputAttr, kParamAttr}) {
+        auto known = function.getArgAttrOfType<StringAttr>(i, attr);
+        if (!known || known.getValue() != name)
+          continue;
+        found = true;
+        if (failed(verifySharding(sharding, function.getArgument(i).getType(),
+                                  mesh.getShape(),
+                                  [&] { return function.emitError(); })))
+          return kExitBadInput;
+        function.setArgAttr(i, kShardingAttr, sharding);
+      }
+    if (!found) {
+      llvm::errs() << "pplan: --pin names '" << name
+                   << "', which is no input or parameter of the model\n";
+      return kExitBadInput;
+    }
+  }
+  return kExitDone;
+}
+
+int Session::loadClusterDescription(ClusterDescription &cluster) {
+  std::vector<std::string> dirs = {prefix + "/share/clusters",
+                                   prefix + "/share/pplan/clusters",
+                                   PPLAN_SOURCE_CLUSTERS};
+  llvm::Expected<ClusterDescription> loaded =
+      loadCluster(options.cluster, dirs);
+  if (!loaded) {
+    llvm::errs() << llvm::toString(loaded.takeError()) << '\n';
+    return kExitBadInput;
+  }
+  cluster = std::move(*loaded);
+  if (options.devices < 1) {
+    llvm::errs() << "pplan: --devices is " << options.devices
+                 << "; at least 1 is needed\n";
+    return kExitUsage;
+  }
+  if (options.devices > cluster.numDevices()) {
+    llvm::errs() << "pplan: --devices is " << options.devices
+                 << ", but cluster '" << cluster.name << "' has "
+                 << cluster.numDevices()
+                 << " devices; use fewer, or describe a larger cluster\n";
+    return kExitBadInput;
+  }
+  return kExitDone;
+}
+
+int Session::plan(PlanSummary &summary) {
+  PlanOptions planOptions;
+  if (int code = loadClusterDescription(planOptions.cluster))
+    return code;
+  llvm::Expected<ParallelDegrees> degrees =
+      ParallelDegrees::parse(options.parallel);
+  if (!degrees) {
+    llvm::errs() << "pplan: " << llvm::toString(degrees.takeError()) << '\n';
+    return kExitUsage;
+  }
+  planOptions.devices = options.devices;
+  planOptions.parallel = *degrees;
+  planOptions.solver.timeoutSeconds = options.timeout;
+  if (int code = declareForcedMesh(planOptions))
+    return code;
+  if (int code = applyPins())
+    return code;
+  PassManager manager(context.get());
+  manager.addPass(createPropagateShardings());
+  if (failed(manager.run(*module)))
+    return kExitBadInput;
+  FailureOr<PlanSummary> result = planModule(*module, planOptions);
+  if (failed(result))
+    return kExitInfeasible;
+  summary = std::move(*result);
+  return kExitDone;
+}
+
+int Session::declareForcedMesh(const PlanOptions &planOptions) {
+  if (!planOptions.parallel.isForced() || lookupMesh(*module, nullptr))
+    return kExitDone;
+  return succeeded(declareMesh(*module, planOptions)) ? kExitDone
+                                                      : kExitBadInput;
+}
+
+int Session::runPhase(Phase phase) {
+  PassManager manager(context.get());
+  switch (phase) {
+  case Phase::Partition:
+    buildPartitionPipeline(manager);
+    break;
+  case Phase::Memory:
+    buildMemoryPipeline(manager, MemoryPipelineOptions());
+    break;
+  default:
+    buildLowerPipeline(manager, LowerPipelineOptions());
+    break;
+  }
+  SmallString<128> reproducer;
+  llvm::sys::path::system_temp_directory(true, reproducer);
+  llvm::sys::path::append(reproducer, "pplan-reproducer-" +
+                                          Twine(llvm::sys::Process::getProcessId()) +
+                                          ".mlir");
+  manager.enableCrashReproducerGeneration(reproducer);
+  if (succeeded(manager.run(*module)))
+    return kExitDone;
+  llvm::errs() << "pplan: the " << getPhaseName(phase)
+               << " phase failed, which is a bug in pplan; "
+               << reproducer << " reproduces it\n";
+  return kExitBug;
+}
+
+int Session::writeModule(StringRef path) {
+  std::string message;
+  auto file = openOutputFile(path, &message);
+  if (!file) {
+    llvm::errs() << "pplan: " << message << '\n';
+    return kExitBadInput;
+  }
+  OpPrintingFlags flags;
+  flags.enableDebugInfo();
+  module->print(file->os(), flags);
+  file->os() << '\n';
+  file->keep();
+  return kExitDone;
+}
