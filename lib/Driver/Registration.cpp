@@ -6,6 +6,7 @@
 #include "pplan/Driver/Registration.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
+#include "pplan/Planner/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -13,4 +14,7 @@ void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<PPlanDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
 }
 
-void pplan::registerAllPasses() { mlir::registerTransformsPasses(); }
+void pplan::registerAllPasses() {
+  mlir::registerTransformsPasses();
+  registerPlannerPasses();
+}
