@@ -4,6 +4,28 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitDimensions : Pass<"pplan-split-dimensions", "::mlir::ModuleOp"> {
+  let summary = "Gives the factors that reshapes and slices make dimensions of their own, up to the parameters";
+  let description = [{
+    A fused projection followed by equal slices, or by a reshape into heads,
+    hides its factors inside one dimension, where a mesh that does not divide
+    the heads cannot reach them. The pass moves such reshapes up through
+    elementwise operations, broadcasts and contractions, and gives parameters
+    the finer shape (their bytes stay the same).
+
+    Before:
+    ```mlir
+    %h = pplan.contract "btk,kn->btn" %x, %w : tensor<4x8x32xf32>, tensor<32x32xf32> to tensor<4x8x32xf32>
+    %q = pplan.reshape %h : tensor<4x8x32xf32> to tensor<4x8x2x16xf32>
+    ```
+    After:
+    ```mlir
+    %q = pplan.contract "btk,knd->btnd" %x, %w : tensor<4x8x32xf32>, tensor<32x2x16xf32> to tensor<4x8x2x16xf32>
+    ```
+    Assumes no shardings yet: annotated operations are left alone.
+  }];
+}
+
 def PropagateShardings : Pass<"pplan-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "Extends partial sharding annotations over the factors of each operation until nothing changes";
   let description = [{
