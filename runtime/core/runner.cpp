@@ -1,0 +1,199 @@
+//===- runner.cpp - running a compiled program ----------------------------===//
+//
+// See runner.h. Each rank loads its parameters, gets its inputs, runs the entry
+// as often as asked, and writes the parts of the outputs that are its own.
+//
+//===----------------------------------------------------------------------===//
+#include "runner.h"
+
+#include "inputs.h"
+#include "npy.h"
+#include "pplan_rt.h"
+
+#include <chrono>
+
+namespace pplan::rt {
+
+namespace {
+
+/// An arena that is freed at the end of a scope.
+struct ArenaDeleter {
+  void operator()(pplan_arena *A) const { pplan_rt_arena_destroy(A); }
+};
+using ArenaPtr = std::unique_ptr<pplan_arena, ArenaDeleter>;
+
+/// What all ranks share.
+struct Run {
+  const pplan_program &P;
+  const Options &O;
+  RunResult &Result;
+  InputSet Inputs;
+  ParamStore Params;
+  std::vector<std::unique_ptr<OutputFile>> Outputs; ///< empty: not written
+  std::vector<uint64_t> DataOffsets;                ///< in the output files
+};
+
+/// What one rank has.
+struct RankBuffers {
+  ArenaPtr Arena;
+  std::vector<ArenaPtr> Buffers;
+  std::vector<const void *> Params, Inputs;
+  std::vector<void *> Outputs;
+};
+
+pplan_status *makeBuffer(pplan_context *Ctx, const pplan_tensor &T,
+                         RankBuffers &B, void *&Memory) {
+  pplan_arena *Arena;
+  if (pplan_status *Error = pplan_rt_arena_create(
+          Ctx, byteSize(localSizes(T), T.dtype), &Arena))
+    return Error;
+  B.Buffers.emplace_back(Arena);
+  Memory = pplan_rt_arena_base(Arena);
+  return nullptr;
+}
+
+pplan_status *prepareRank(Run &R, pplan_context *Ctx, const Sizes &Coords,
+                          RankBuffers &B) {
+  if (pplan_status *Error = R.Params.load(Coords, B.Params))
+    return Error;
+  pplan_arena *Arena;
+  if (pplan_status *Error =
+          pplan_rt_arena_create(Ctx, R.P.arena_bytes, &Arena))
+    return Error;
+  B.Arena.reset(Arena);
+  void *Memory;
+  for (int32_t I = 0; I < R.P.num_inputs; ++I) {
+    if (pplan_status *Error = makeBuffer(Ctx, R.P.inputs[I], B, Memory))
+      return Error;
+    R.Inputs.fill(R.P, I, Coords, Memory);
+    B.Inputs.push_back(Memory);
+  }
+  for (int32_t I = 0; I < R.P.num_outputs; ++I) {
+    if (pplan_status *Error = makeBuffer(Ctx, R.P.outputs[I], B, Memory))
+      return Error;
+    B.Outputs.push_back(Memory);
+  }
+  return nullptr;
+}
+
+/// Runs the entry `Count` times; with `Seconds`, notes the time of each from the
+/// moment all ranks are ready to the moment all are done.
+pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
+                      int64_t Count, std::vector<double> *Seconds) {
+  std::vector<int32_t> Axes(R.P.num_axes);
+  for (int32_t A = 0; A < R.P.num_axes; ++A)
+    Axes[A] = A;
+  pplan_comm *Everyone;
+  if (pplan_status *Error =
+          pplan_rt_comm(Ctx, Axes.data(), R.P.num_axes, &Everyone))
+    return Error;
+  pplan_stream *Stream = pplan_rt_default_stream(Ctx);
+  for (int64_t I = 0; I < Count; ++I) {
+    if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, "iteration"))
+      return Error;
+    auto Start = std::chrono::steady_clock::now();
+    if (pplan_status *Error =
+            R.P.entry(Ctx, pplan_rt_arena_base(B.Arena.get()), B.Params.data(),
+                      B.Inputs.data(), B.Outputs.data()))
+      return Error;
+    if (pplan_status *Error = pplan_rt_stream_synchronize(Stream))
+      return Error;
+    if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, "iteration"))
+      return Error;
+    std::chrono::duration<double> Time =
+        std::chrono::steady_clock::now() - Start;
+    if (Seconds && pplan_rt_rank(Ctx) == 0)
+      Seconds->push_back(Time.count());
+  }
+  return nullptr;
+}
+
+void writeOutputs(Run &R, const Sizes &Coords, const RankBuffers &B) {
+  for (size_t I = 0; I < R.Outputs.size(); ++I) {
+    const pplan_tensor &T = R.P.outputs[I];
+    if (writesOutput(R.P, T, Coords))
+      gather(R.Outputs[I]->data() + R.DataOffsets[I],
+             static_cast<const char *>(B.Outputs[I]), T,
+             regionOf(R.P, T, Coords));
+  }
+}
+
+pplan_status *runRank(Run &R, pplan_context *Ctx) {
+  int32_t Rank = pplan_rt_rank(Ctx);
+  Sizes Coords = coordsOf(R.P, Rank);
+  RankBuffers B;
+  if (pplan_status *Error = prepareRank(R, Ctx, Coords, B))
+    return Error;
+  if (pplan_status *Error = iterate(R, Ctx, B, R.O.Warmup, nullptr))
+    return Error;
+  uint64_t BytesBefore = pplan_rt_bytes_received(Ctx);
+  if (R.O.Profile)
+    pplan_rt_profile(Ctx, 1);
+  if (pplan_status *Error =
+          iterate(R, Ctx, B, R.O.Iterations, &R.Result.Seconds))
+    return Error;
+  R.Result.BytesReceived[Rank] = pplan_rt_bytes_received(Ctx) - BytesBefore;
+  auto &Rows = R.Result.Profiles[Rank];
+  Rows.resize(pplan_rt_profile_rows(Ctx, nullptr, 0));
+  pplan_rt_profile_rows(Ctx, Rows.data(), static_cast<int64_t>(Rows.size()));
+  writeOutputs(R, Coords, B);
+  return nullptr;
+}
+
+pplan_status *createOutputs(Run &R) {
+  if (R.O.OutputDir.empty())
+    return nullptr;
+  if (pplan_status *Error = makeDirectory(R.O.OutputDir))
+    return Error;
+  for (int32_t I = 0; I < R.P.num_outputs; ++I) {
+    const pplan_tensor &T = R.P.outputs[I];
+    // A name is not a path.
+    std::string Name = T.name;
+    for (char &C : Name)
+      if (C == '/')
+        C = '_';
+    std::string Header = npyHeader(T.dtype, globalSizes(T));
+    auto File = std::make_unique<OutputFile>();
+    if (pplan_status *Error =
+            File->create(R.O.OutputDir + "/" + Name + ".npy",
+                         Header.size() + byteSize(globalSizes(T), T.dtype)))
+      return Error;
+    std::copy(Header.begin(), Header.end(), File->data());
+    R.DataOffsets.push_back(Header.size());
+    R.Outputs.push_back(std::move(File));
+  }
+  return nullptr;
+}
+
+} // namespace
+
+pplan_status *runProgram(const pplan_program &P, const Options &O,
+                         RunResult &Result) {
+  Run R{P, O, Result, {}, {P, O.Files}, {}, {}};
+  Result.Profiles.resize(P.num_ranks);
+  Result.BytesReceived.resize(P.num_ranks);
+  if (pplan_status *Error = R.Inputs.open(P, O))
+    return Error;
+  if (pplan_status *Error = R.Params.open())
+    return Error;
+  if (pplan_status *Error = createOutputs(R))
+    return Error;
+  std::vector<int64_t> AxisSizes;
+  for (int32_t A = 0; A < P.num_axes; ++A)
+    AxisSizes.push_back(P.axes[A].size);
+  auto Body = [](pplan_context *Ctx, void *User) {
+    return guarded(nullptr,
+                   [&] { return runRank(*static_cast<Run *>(User), Ctx); });
+  };
+  if (pplan_status *Error =
+          pplan_rt_launch(P.num_axes, AxisSizes.data(), Body, &R))
+    return Error;
+  Result.ParamBytesCopied = R.Params.copiedBytes();
+  Result.ParamBytesMapped = R.Params.mappedBytes();
+  for (auto &File : R.Outputs)
+    if (pplan_status *Error = File->commit())
+      return Error;
+  return nullptr;
+}
+
+} // namespace pplan::rt
