@@ -223,7 +223,7 @@ int Session::plan(PlanSummary &summary) {
   if (int code = applyPins())
     return code;
   PassManager manager(context.get());
-  manager.addPass(createPropagateShardings());
+  buildPlanPreparation(manager);
   if (failed(manager.run(*module)))
     return kExitBadInput;
   FailureOr<PlanSummary> result = planModule(*module, planOptions);

@@ -16,6 +16,10 @@ namespace pplan {
 #define GEN_PASS_DECL
 #include "pplan/Planner/Passes.h.inc"
 
+/// Appends what prepares a graph for planning: canonical form, hidden factors
+/// as dimensions, annotations extended.
+void buildPlanPreparation(mlir::OpPassManager &manager);
+
 /// Registers the passes and the pipeline `pplan-phase-plan`.
 void registerPlannerPasses();
 

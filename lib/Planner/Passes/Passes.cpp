@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "pplan/Planner/Passes.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -71,6 +72,14 @@ struct PlanPhaseOptions : PassPipelineOptions<PlanPhaseOptions> {
 };
 } // namespace
 
+void pplan::buildPlanPreparation(OpPassManager &manager) {
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createSplitDimensions());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createPropagateShardings());
+}
+
 void pplan::registerPlannerPasses() {
   registerPPlanPlannerPasses();
   PassPipelineRegistration<PlanPhaseOptions>(
@@ -83,7 +92,7 @@ void pplan::registerPlannerPasses() {
         passOptions.devices = options.devices;
         passOptions.parallel = options.parallel;
         passOptions.timeout = options.timeout;
-        manager.addPass(createPropagateShardings());
+        buildPlanPreparation(manager);
         manager.addPass(createPlanIntraOp(passOptions));
       });
 }
