@@ -6,15 +6,18 @@
 #include "pplan/Driver/Registration.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
+#include "pplan/Memory/Passes.h"
 #include "pplan/Planner/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<PPlanDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
+  registerMemoryDialects(registry);
 }
 
 void pplan::registerAllPasses() {
   mlir::registerTransformsPasses();
   registerPlannerPasses();
+  registerMemoryPasses();
 }

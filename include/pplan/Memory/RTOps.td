@@ -63,7 +63,7 @@ def RT_ContractOp : RT_DestinationOp<"contract"> {
   }];
 }
 
-def RT_AttentionOp : RT_DestinationOp<"attention", [AttrSizedOperandSegments]> {
+def RT_AttentionOp : RT_DestinationOp<"attention"> {
   let summary = "softmax(scale * Q K^T + mask) V into a destination, with a workspace";
   let description = [{
     Layouts and masks as in `pplan.attention`. The workspace is a second
@@ -104,7 +104,7 @@ def RT_AllReduceOp : RT_Collective<"all_reduce"> {
   let summary = "Combines a buffer over the group, in place";
   let description = [{
     ```mlir
-    %y = rt.all_reduce sum axes [1] outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
+    %y = rt.all_reduce sum axes [1] dtype 0 outs(%x : tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
   }];
   let arguments = (ins PPlan_ReductionKindAttr:$kind, DenseI32ArrayAttr:$axes, I32Attr:$dtype, RT_Shaped:$init);

@@ -1,0 +1,117 @@
+//===- ConvertOps.cpp - pplan-convert-ops ---------------------------------===//
+//
+// Walks the entry function once and rebuilds it from linalg, tensor, arith,
+// math and rt operations. What each operation becomes is decided in the
+// Convert*.cpp files; how the host sees the program, in Signature.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "Convert.h"
+#include "Signature.h"
+#include "pplan/Dialect/SPMD/SPMD.h"
+#include "pplan/Memory/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace pplan {
+#define GEN_PASS_DEF_CONVERTOPSPASS
+#include "pplan/Memory/Passes.h.inc"
+} // namespace pplan
+
+using namespace mlir;
+using namespace pplan;
+using namespace pplan::memory;
+
+/// The value that replaces the result of `op`; null when no family knows it.
+static FailureOr<Value> convert(Emitter &e, Operation *op, ValueRange operands,
+                                MeshAttr mesh) {
+  if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType())) {
+    RankedTensorType type = getStorageTensor(op->getResult(0).getType());
+    // An empty result has no elements to compute, whatever the operation.
+    bool isPPlan = isa_and_nonnull<PPlanDialect>(op->getDialect());
+    if (isPPlan && type.getNumElements() == 0)
+      return e.empty(type);
+  }
+  using Family = FailureOr<Value> (*)(Emitter &, Operation *, ValueRange);
+  static constexpr Family families[] = {convertElementwise, convertStructural,
+                                        convertReduction, convertNormalization,
+                                        convertContraction};
+  for (Family family : families) {
+    FailureOr<Value> value = family(e, op, operands);
+    if (failed(value) || *value)
+      return value;
+  }
+  return convertDevice(e, op, operands, mesh);
+}
+
+/// Operations of other dialects are kept when their types are stored as they
+/// are.
+static bool canKeep(Operation *op) {
+  if (op->getNumRegions() != 0 || isa_and_nonnull<PPlanDialect>(op->getDialect()))
+    return false;
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return !tensor || getStorageTensor(tensor) == tensor;
+  }) && isa_and_nonnull<arith::ArithDialect, tensor::TensorDialect>(op->getDialect());
+}
+
+static LogicalResult convertBody(func::FuncOp from, func::FuncOp to,
+                                 MeshAttr mesh) {
+  IRMapping mapping;
+  Block *block = to.addEntryBlock();
+  for (auto [source, target] :
+       llvm::zip_equal(from.getArguments(), block->getArguments()))
+    mapping.map(source, target);
+  OpBuilder builder = OpBuilder::atBlockEnd(block);
+  for (Operation &op : from.front()) {
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(mapping.lookup(operand));
+    if (isa<func::ReturnOp>(op)) {
+      func::ReturnOp::create(builder, op.getLoc(), operands);
+      continue;
+    }
+    Emitter emitter{builder, op.getLoc()};
+    if (canKeep(&op)) {
+      builder.clone(op, mapping);
+      continue;
+    }
+    FailureOr<Value> value = convert(emitter, &op, operands, mesh);
+    if (failed(value))
+      return failure();
+    if (!*value)
+      return op.emitOpError("cannot be compiled in the memory phase; expected "
+                            "pplan or spmd operations on tensors");
+    mapping.map(op.getResult(0), *value);
+  }
+  return success();
+}
+
+namespace {
+struct ConvertOpsPass : public ::pplan::impl::ConvertOpsPassBase<ConvertOpsPass> {
+  void runOnOperation() override {
+    FailureOr<func::FuncOp> entry = findEntry(getOperation());
+    if (failed(entry))
+      return signalPassFailure();
+    FailureOr<MeshAttr> mesh = findMesh(*entry);
+    if (failed(mesh) || failed(describeSignature(*entry, *mesh)))
+      return signalPassFailure();
+    OpBuilder builder(*entry);
+    SmallVector<Type> inputs, results;
+    for (Type type : entry->getArgumentTypes())
+      inputs.push_back(getStorageTensor(type));
+    for (Type type : entry->getResultTypes())
+      results.push_back(getStorageTensor(type));
+    auto converted = func::FuncOp::create(
+        builder, entry->getLoc(), entry->getName(),
+        builder.getFunctionType(inputs, results));
+    for (StringRef name : {StringRef(rt::kArgumentsAttr),
+                           StringRef(rt::kResultsAttr), StringRef(rt::kMeshAttr)})
+      converted->setAttr(name, (*entry)->getAttr(name));
+    if (failed(convertBody(*entry, converted, *mesh)))
+      return signalPassFailure();
+    entry->erase();
+    for (MeshOp op : llvm::make_early_inc_range(getOperation().getOps<MeshOp>()))
+      op.erase();
+  }
+};
+} // namespace
