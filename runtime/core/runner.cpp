@@ -10,6 +10,7 @@
 #include "npy.h"
 #include "pplan_rt.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace pplan::rt {
@@ -76,6 +77,9 @@ pplan_status *prepareRank(Run &R, pplan_context *Ctx, const Sizes &Coords,
   return nullptr;
 }
 
+/// Location of the barriers around iterations; not part of the profile.
+constexpr char IterationLoc[] = "iteration";
+
 /// Runs the entry `Count` times; with `Seconds`, notes the time of each from the
 /// moment all ranks are ready to the moment all are done.
 pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
@@ -89,7 +93,7 @@ pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
     return Error;
   pplan_stream *Stream = pplan_rt_default_stream(Ctx);
   for (int64_t I = 0; I < Count; ++I) {
-    if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, "iteration"))
+    if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, IterationLoc))
       return Error;
     auto Start = std::chrono::steady_clock::now();
     if (pplan_status *Error =
@@ -98,7 +102,7 @@ pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
       return Error;
     if (pplan_status *Error = pplan_rt_stream_synchronize(Stream))
       return Error;
-    if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, "iteration"))
+    if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, IterationLoc))
       return Error;
     std::chrono::duration<double> Time =
         std::chrono::steady_clock::now() - Start;
@@ -136,6 +140,11 @@ pplan_status *runRank(Run &R, pplan_context *Ctx) {
   auto &Rows = R.Result.Profiles[Rank];
   Rows.resize(pplan_rt_profile_rows(Ctx, nullptr, 0));
   pplan_rt_profile_rows(Ctx, Rows.data(), static_cast<int64_t>(Rows.size()));
+  Rows.erase(std::remove_if(Rows.begin(), Rows.end(),
+                            [](const pplan_profile_row &Row) {
+                              return Row.loc == IterationLoc;
+                            }),
+             Rows.end());
   writeOutputs(R, Coords, B);
   return nullptr;
 }

@@ -139,12 +139,13 @@ void gemmWith(const GemmArgs<T> &G, Fn Own, void *Buffer) {
     return;
   if (G.K == 0 || G.Alpha == T(0))
     return scaleC(G);
-  if (Own && Buffer)
-    return Own(G, Buffer);
 #ifdef PPLAN_RT_HAVE_CBLAS
-  if (cblasAccepts(G))
+  bool UseOwn = Buffer && kernels().PreferOwnGemm;
+  if (!UseOwn && cblasAccepts(G))
     return cblas(G);
 #endif
+  if (Buffer)
+    return Own(G, Buffer);
   plainGemm(describe(G), G.A, G.B, G.C);
 }
 

@@ -55,7 +55,9 @@ struct KernelTable {
   const char *Name;
   /// Indexed by pplan_dtype and pplan_reduce.
   ReduceFn Reduce[9][4];
-  /// GEMM without CBLAS, or null where CBLAS is better.
+  /// Whether to use the next two where there is CBLAS.
+  bool PreferOwnGemm;
+  /// GEMM without CBLAS; M, N and K are positive.
   void (*GemmF32)(const GemmArgs<float> &, void *Buffer);
   void (*GemmF64)(const GemmArgs<double> &, void *Buffer);
   /// Turns scores into exp(score - new maximum) and updates the running values.

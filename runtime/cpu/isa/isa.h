@@ -51,7 +51,7 @@ store(T *P, typename Vector<T>::Type V) {
 template <typename T>
 static inline __attribute__((always_inline)) typename Vector<T>::Type
 splat(T X) {
-  return typename Vector<T>::Type{} + X;
+  return X - typename Vector<T>::Type{}; // x - 0 is x, also for -0
 }
 
 } // namespace pplan::rt::cpu::PPLAN_ISA

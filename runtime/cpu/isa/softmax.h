@@ -8,8 +8,7 @@
 #ifndef PPLAN_RT_CPU_ISA_SOFTMAX_H
 #define PPLAN_RT_CPU_ISA_SOFTMAX_H
 
-#include "../kernels.h"
-#include "isa.h"
+#include "pack.h"
 
 namespace pplan::rt::cpu::PPLAN_ISA {
 
@@ -65,19 +64,17 @@ expNonPositive(typename Vector<T>::Type X) {
   return Tiny ? V{} : (X != X ? X : Result);
 }
 
+/// Largest lane, by halves.
 template <typename T>
-static inline T horizontalMax(typename Vector<T>::Type V) {
-  T Best = V[0];
-  for (int L = 1; L < Vector<T>::Lanes; ++L)
-    Best = V[L] > Best ? V[L] : Best;
-  return Best;
-}
-template <typename T>
-static inline T horizontalSum(typename Vector<T>::Type V) {
-  T Total = V[0];
-  for (int L = 1; L < Vector<T>::Lanes; ++L)
-    Total += V[L];
-  return Total;
+static inline T maxOf(typename Vector<T>::Type V) {
+  constexpr int L = Vector<T>::Lanes;
+  T Lane[L];
+  store(Lane, V);
+#pragma clang loop unroll(full)
+  for (int H = L / 2; H > 0; H /= 2)
+    for (int I = 0; I < H; ++I)
+      Lane[I] = Lane[I] > Lane[I + H] ? Lane[I] : Lane[I + H];
+  return Lane[0];
 }
 
 /// Scales and masks one row and sets what is not seen to -inf.
@@ -120,7 +117,7 @@ template <typename T> void softmax(const SoftmaxArgs<T> &S) {
       V X = load(Row + C);
       Maxes = X > Maxes ? X : Maxes;
     }
-    Max = horizontalMax<T>(Maxes);
+    Max = maxOf<T>(Maxes);
     for (; C < Cols; ++C)
       Max = Row[C] > Max ? Row[C] : Max;
     // A row with nothing seen keeps its maximum of -inf; subtracting 0 instead
@@ -144,7 +141,7 @@ template <typename T> void softmax(const SoftmaxArgs<T> &S) {
     for (C = Cols; C < S.Cols; ++C)
       Row[C] = T(0);
     S.Correction[R] = expNonPositive<T>(splat<T>(S.Max[R] - Shift))[0];
-    S.Sum[R] = S.Sum[R] * S.Correction[R] + horizontalSum<T>(Sums);
+    S.Sum[R] = S.Sum[R] * S.Correction[R] + sumOf<T>(Sums);
     S.Max[R] = Max;
   }
 }
