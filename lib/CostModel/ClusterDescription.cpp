@@ -103,10 +103,9 @@ static llvm::Expected<ClusterDescription> loadFile(StringRef path) {
         (unsigned long long)maxBytes);
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return llvm::createStringError(buffer.getError(),
-                                   "cannot read cluster file '%s': %s",
-                                   path.str().c_str(),
-                                   buffer.getError().message().c_str());
+    return llvm::createStringError(
+        buffer.getError(), "cannot read cluster file '%s': %s",
+        path.str().c_str(), buffer.getError().message().c_str());
   return parseCluster((*buffer)->getBuffer(), path);
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "StrictYaml.h"
 #include "pplan/CostModel/ClusterDescription.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace pplan;
 using llvm::StringRef;
@@ -58,8 +58,7 @@ bool ClusterReader::readPeaks(YamlNode &node) {
           llvm::SmallVector<StringRef> names;
           for (unsigned i = 0; i < kNumDataTypes; ++i)
             names.push_back(stringifyDataType(static_cast<DataType>(i)));
-          return yaml.error(key, "unknown type '" + name +
-                                     "' in 'peak_flops'" +
+          return yaml.error(key, "unknown type '" + name + "' in 'peak_flops'" +
                                      suggestName(name, names));
         }
         any = true;
@@ -98,18 +97,14 @@ bool ClusterReader::readCurve(YamlNode &node, StringRef what,
     if (!curve.points.empty()) {
       auto [size, fraction] = curve.points.back();
       if (values[0] <= size)
-        return yaml.error(
-            place, llvm::formatv("sizes of '{0}' must increase, got {1:g} "
-                                 "after {2:g}",
-                                 what, values[0], size)
-                       .str());
+        return yaml.error(place, "sizes of '" + what + "' must increase, got " +
+                                     formatNumber(values[0]) + " after " +
+                                     formatNumber(size));
       if (values[1] / fraction > values[0] / size * (1 + 1e-9))
         return yaml.error(
-            place,
-            llvm::formatv("'{0}' grows faster than the size between {1:g} and "
-                          "{2:g}, so that more work would take less time",
-                          what, size, values[0])
-                .str());
+            place, "'" + what + "' grows faster than the size between " +
+                       formatNumber(size) + " and " + formatNumber(values[0]) +
+                       ", so that more work would take less time");
     }
     curve.points.emplace_back(values[0], values[1]);
     return true;
@@ -148,8 +143,7 @@ bool ClusterReader::readDevice(YamlNode &node) {
   };
   auto launch = quantity("kernel_launch", Dimension::Time, false, kMaxTime,
                          device.kernelLaunch);
-  auto power =
-      quantity("power", Dimension::Power, false, 1e6, device.power);
+  auto power = quantity("power", Dimension::Power, false, 1e6, device.power);
   auto price = quantity("price_per_hour", Dimension::Price, false, 1e6,
                         device.pricePerHour);
   return yaml.readMapping(node, "device",
@@ -207,12 +201,11 @@ bool ClusterReader::checkLevels(YamlNode &root) {
     inner = level.span;
   }
   if (inner != cluster.numDevices())
-    return yaml.error(
-        spanPlaces.back(),
-        "the last level spans " + Twine(inner) + " devices, but " +
-            Twine(cluster.numNodes) + " nodes of " +
-            Twine(cluster.devicesPerNode) + " have " +
-            Twine(cluster.numDevices()));
+    return yaml.error(spanPlaces.back(),
+                      "the last level spans " + Twine(inner) +
+                          " devices, but " + Twine(cluster.numNodes) +
+                          " nodes of " + Twine(cluster.devicesPerNode) +
+                          " have " + Twine(cluster.numDevices()));
   return true;
 }
 
@@ -232,8 +225,8 @@ bool ClusterReader::readCluster(YamlNode &node) {
     return yaml.readInteger(n, "nodes", 1, kMaxCount, cluster.numNodes);
   };
   auto levels = [&](YamlNode &n) {
-    return yaml.readSequence(
-        n, "levels", [&](YamlNode &level) { return readLevel(level); });
+    return yaml.readSequence(n, "levels",
+                             [&](YamlNode &level) { return readLevel(level); });
   };
   return yaml.readMapping(node, "cluster",
                           {{"name", true, name},

@@ -44,11 +44,11 @@ llvm::StringRef pplan::stringifyCollectiveKind(CollectiveKind kind) {
 namespace {
 /// A level that the group crosses, with what the formulas need of it.
 struct Hop {
-  double units;         ///< u
-  double members;       ///< m
+  double units;          ///< u
+  double members;        ///< m
   double secondsPerByte; ///< 1 / b
-  double latency;       ///< a
-  double treeDepth;     ///< ceil(log2 u)
+  double latency;        ///< a
+  double treeDepth;      ///< ceil(log2 u)
 };
 
 /// The levels that the group crosses, innermost first, and sums over them.
@@ -95,8 +95,8 @@ static Path makePath(const GroupTopology &topology) {
 // a unit, which together are V out of the unit: sum of (u-1)/u V / b, and only
 // u-1 steps at each level.
 static double scatterTime(double bytes, const Path &path) {
-  double ring = path.ringLatency +
-                (path.size - 1) / path.size * bytes * path.slowest;
+  double ring =
+      path.ringLatency + (path.size - 1) / path.size * bytes * path.slowest;
   double levels = path.levelRingLatency + bytes * path.levelTraffic;
   return std::min(ring, levels);
 }
@@ -120,11 +120,11 @@ static double allToAllTime(double bytes, const Path &path) {
   for (const Hop &hop : path.hops) {
     double others = (hop.units - 1) * hop.members;
     pairwiseLatency += others * hop.latency;
-    pairwiseTraffic = std::max(pairwiseTraffic, hop.members * others * bytes /
-                                                    (n * n) *
-                                                    hop.secondsPerByte);
-    bruck += hop.treeDepth * (hop.latency + hop.members * bytes / (2 * n) *
-                                                hop.secondsPerByte);
+    pairwiseTraffic =
+        std::max(pairwiseTraffic,
+                 hop.members * others * bytes / (n * n) * hop.secondsPerByte);
+    bruck += hop.treeDepth *
+             (hop.latency + hop.members * bytes / (2 * n) * hop.secondsPerByte);
   }
   return std::min(pairwiseLatency + pairwiseTraffic, bruck);
 }

@@ -44,8 +44,8 @@ double CostModel::computeTime(double flops, double bytes, DataType type,
     compute = rate > 0 ? flops / rate : 0;
   }
   if (bytes > 0 && device.memoryBandwidth > 0)
-    memory = bytes / (device.memoryBandwidth *
-                      device.bandwidthEfficiency.at(bytes));
+    memory =
+        bytes / (device.memoryBandwidth * device.bandwidthEfficiency.at(bytes));
   return device.kernelLaunch + std::max(compute, memory);
 }
 
@@ -109,9 +109,9 @@ GroupTopology CostModel::getTopology(const MeshShape &mesh,
       sharers = std::max(sharers, count);
     for (const auto &[key, count] : joined)
       result.units = std::max(result.units, count);
-    result.unitBandwidth =
-        level.shared ? level.bandwidth / static_cast<double>(sharers)
-                     : level.bandwidth * static_cast<double>(fewest);
+    result.unitBandwidth = level.shared
+                               ? level.bandwidth / static_cast<double>(sharers)
+                               : level.bandwidth * static_cast<double>(fewest);
     topology.levels.push_back(result);
     inner = span;
   }

@@ -25,22 +25,33 @@ struct DimensionInfo {
 };
 } // namespace
 
-static constexpr Unit kBytes[] = {
-    {"B", 1},           {"kB", 1e3},          {"KB", 1e3},
-    {"MB", 1e6},        {"GB", 1e9},          {"TB", 1e12},
-    {"KiB", 1024.0},    {"MiB", 1048576.0},   {"GiB", 1073741824.0},
-    {"TiB", 1099511627776.0}};
-static constexpr Unit kBandwidth[] = {
-    {"B/s", 1},         {"kB/s", 1e3},        {"KB/s", 1e3},
-    {"MB/s", 1e6},      {"GB/s", 1e9},        {"TB/s", 1e12},
-    {"KiB/s", 1024.0},  {"MiB/s", 1048576.0}, {"GiB/s", 1073741824.0},
-    {"TiB/s", 1099511627776.0},
-    {"Mbit/s", 1e6 / 8}, {"Gbit/s", 1e9 / 8}, {"Tbit/s", 1e12 / 8}};
+static constexpr Unit kBytes[] = {{"B", 1},
+                                  {"kB", 1e3},
+                                  {"KB", 1e3},
+                                  {"MB", 1e6},
+                                  {"GB", 1e9},
+                                  {"TB", 1e12},
+                                  {"KiB", 1024.0},
+                                  {"MiB", 1048576.0},
+                                  {"GiB", 1073741824.0},
+                                  {"TiB", 1099511627776.0}};
+static constexpr Unit kBandwidth[] = {{"B/s", 1},
+                                      {"kB/s", 1e3},
+                                      {"KB/s", 1e3},
+                                      {"MB/s", 1e6},
+                                      {"GB/s", 1e9},
+                                      {"TB/s", 1e12},
+                                      {"KiB/s", 1024.0},
+                                      {"MiB/s", 1048576.0},
+                                      {"GiB/s", 1073741824.0},
+                                      {"TiB/s", 1099511627776.0},
+                                      {"Mbit/s", 1e6 / 8},
+                                      {"Gbit/s", 1e9 / 8},
+                                      {"Tbit/s", 1e12 / 8}};
 static constexpr Unit kRate[] = {
-    {"FLOP/s", 1},      {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
-    {"GFLOP/s", 1e9},   {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15},
-    {"OP/s", 1},        {"GOP/s", 1e9},    {"TOP/s", 1e12},
-    {"POP/s", 1e15}};
+    {"FLOP/s", 1},     {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
+    {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"OP/s", 1},      {"GOP/s", 1e9},
+    {"TOP/s", 1e12},   {"POP/s", 1e15}};
 static constexpr Unit kFlops[] = {{"FLOP", 1},     {"kFLOP", 1e3},
                                   {"MFLOP", 1e6},  {"GFLOP", 1e9},
                                   {"TFLOP", 1e12}, {"PFLOP", 1e15}};
@@ -118,4 +129,10 @@ llvm::Expected<double> pplan::parseQuantity(StringRef text,
                                   info.description + "; use one of " +
                                   info.examples)
                                      .str());
+}
+
+std::string pplan::formatNumber(double value) {
+  char text[40];
+  snprintf(text, sizeof(text), "%g", value);
+  return text;
 }

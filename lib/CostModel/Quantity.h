@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <string>
 
 namespace pplan {
 
@@ -29,6 +30,9 @@ llvm::Expected<double> parseQuantity(llvm::StringRef text, Dimension dimension);
 
 /// What the dimension is called in messages: "size in bytes", "time", ...
 llvm::StringRef describeDimension(Dimension dimension);
+
+/// A number as people write it, with six digits.
+std::string formatNumber(double value);
 
 } // namespace pplan
 

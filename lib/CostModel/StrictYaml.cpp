@@ -12,7 +12,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Casting.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -26,7 +25,8 @@ std::string pplan::suggestName(StringRef text,
   StringRef best;
   unsigned bestDistance = std::max<unsigned>(2, text.size() / 3) + 1;
   for (StringRef name : names) {
-    unsigned distance = text.edit_distance_insensitive(name, true, bestDistance);
+    unsigned distance =
+        text.edit_distance_insensitive(name, true, bestDistance);
     if (distance < bestDistance) {
       bestDistance = distance;
       best = name;
@@ -113,8 +113,10 @@ bool StrictYaml::readEntries(
         entry) {
   auto *mapping = llvm::dyn_cast<yaml::MappingNode>(&node);
   if (!mapping)
-    return error(node, "'" + what + "' must be a mapping of keys to values, "
-                       "got " + describeNode(node));
+    return error(node, "'" + what +
+                           "' must be a mapping of keys to values, "
+                           "got " +
+                           describeNode(node));
   llvm::StringSet<> seen;
   for (yaml::KeyValueNode &pair : *mapping) {
     yaml::Node *keyNode = pair.getKey();
@@ -129,8 +131,8 @@ bool StrictYaml::readEntries(
     if (failed())
       return false;
     if (!seen.insert(name).second)
-      return error(*keyNode, "key '" + name + "' is given twice in '" + what +
-                                 "'");
+      return error(*keyNode,
+                   "key '" + name + "' is given twice in '" + what + "'");
     yaml::Node *value = pair.getValue();
     if (failed() || !value)
       return failed() ? false
@@ -169,8 +171,8 @@ bool StrictYaml::readSequence(yaml::Node &node, StringRef what,
                               llvm::function_ref<bool(yaml::Node &)> element) {
   auto *sequence = llvm::dyn_cast<yaml::SequenceNode>(&node);
   if (!sequence)
-    return error(node,
-                 "'" + what + "' must be a sequence, got " + describeNode(node));
+    return error(node, "'" + what + "' must be a sequence, got " +
+                           describeNode(node));
   for (yaml::Node &child : *sequence)
     if (failed() || !element(child) || failed())
       return false;
@@ -203,13 +205,12 @@ bool StrictYaml::readQuantity(yaml::Node &node, StringRef what,
     return error(node, "'" + what + "': " + llvm::toString(parsed.takeError()));
   value = *parsed;
   if (!(open ? value > low : value >= low))
-    return error(node, llvm::formatv("'{0}' must be {1} {2:g}, got '{3}'", what,
-                                     open ? "more than" : "at least", low, text)
-                           .str());
+    return error(node, "'" + what + "' must be " +
+                           (open ? "more than " : "at least ") +
+                           formatNumber(low) + ", got '" + text + "'");
   if (!(value <= high))
-    return error(node, llvm::formatv("'{0}' must be at most {1:g}, got '{2}'",
-                                     what, high, text)
-                           .str());
+    return error(node, "'" + what + "' must be at most " + formatNumber(high) +
+                           ", got '" + text + "'");
   return true;
 }
 
@@ -219,8 +220,8 @@ bool StrictYaml::readInteger(yaml::Node &node, StringRef what, int64_t low,
   if (!readText(node, what, text))
     return false;
   if (StringRef(text).getAsInteger(10, value))
-    return error(node, "'" + what + "' must be a whole number, got '" + text +
-                           "'");
+    return error(node,
+                 "'" + what + "' must be a whole number, got '" + text + "'");
   if (value < low || value > high)
     return error(node, "'" + what + "' must be from " + Twine(low) + " to " +
                            Twine(high) + ", got " + text);
@@ -232,8 +233,8 @@ bool StrictYaml::readBool(yaml::Node &node, StringRef what, bool &value) {
   if (!readText(node, what, text))
     return false;
   if (text != "true" && text != "false")
-    return error(node, "'" + what + "' must be true or false, got '" + text +
-                           "'");
+    return error(node,
+                 "'" + what + "' must be true or false, got '" + text + "'");
   value = text == "true";
   return true;
 }

@@ -46,11 +46,10 @@ public:
   bool readMapping(llvm::yaml::Node &node, llvm::StringRef what,
                    llvm::ArrayRef<YamlKey> keys);
   /// Reads a mapping whose keys are decided by `entry`.
-  bool readEntries(
-      llvm::yaml::Node &node, llvm::StringRef what,
-      llvm::function_ref<bool(llvm::yaml::ScalarNode &, llvm::StringRef,
-                              llvm::yaml::Node &)>
-          entry);
+  bool readEntries(llvm::yaml::Node &node, llvm::StringRef what,
+                   llvm::function_ref<bool(llvm::yaml::ScalarNode &,
+                                           llvm::StringRef, llvm::yaml::Node &)>
+                       entry);
   /// Reads a sequence, each element with `element`.
   bool readSequence(llvm::yaml::Node &node, llvm::StringRef what,
                     llvm::function_ref<bool(llvm::yaml::Node &)> element);

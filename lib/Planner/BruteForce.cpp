@@ -42,8 +42,8 @@ pplan::solveBruteForce(const IntraOpProblem &problem,
     }
   }
   best.lowerBound = best.objective;
-  best.seconds = std::chrono::duration<double>(
-                     std::chrono::steady_clock::now() - begin)
-                     .count();
+  best.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+          .count();
   return best;
 }

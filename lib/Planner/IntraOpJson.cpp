@@ -8,9 +8,9 @@
 // Format: github.com/google/iopddl, README (ASPLOS/EuroSys 2025).
 //
 //===----------------------------------------------------------------------===//
+#include "pplan/Planner/IntraOpFormat.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "pplan/Planner/IntraOpFormat.h"
 #include <cmath>
 #include <cstdlib>
 
@@ -80,8 +80,8 @@ bool JsonReader::expect(char c) {
   }
   if (at == text.size())
     return fail(Twine("expected '") + Twine(c) + "', got the end of the file");
-  return fail(Twine("expected '") + Twine(c) + "', got '" +
-              text.substr(at, 1) + "'");
+  return fail(Twine("expected '") + Twine(c) + "', got '" + text.substr(at, 1) +
+              "'");
 }
 
 bool JsonReader::within(StringRef step, function_ref<bool()> read) {
@@ -341,7 +341,6 @@ Expected<IntraOpProblem> pplan::parseIntraOpJson(StringRef text,
   if (!ok || !json.expectEnd())
     return json.takeError();
   if (!any)
-    return llvm::createStringError(fileName +
-                                   ": $ lacks the key 'problem'");
+    return llvm::createStringError(fileName + ": $ lacks the key 'problem'");
   return assemble(std::move(raw), fileName);
 }

@@ -190,11 +190,18 @@ IntraOpProblem::peakUsage(ArrayRef<unsigned> choice) const {
   return peak;
 }
 
+/// A cost as people write it, with nine digits.
+static std::string number(double cost) {
+  char text[40];
+  snprintf(text, sizeof(text), "%.9g", cost);
+  return text;
+}
+
 /// Whether two costs are equal up to rounding.
 static bool sameCost(double a, double b) {
-  return a == b || std::fabs(a - b) <= kCostTolerance *
-                                           std::max({1e-300, std::fabs(a),
-                                                     std::fabs(b)});
+  return a == b ||
+         std::fabs(a - b) <=
+             kCostTolerance * std::max({1e-300, std::fabs(a), std::fabs(b)});
 }
 
 static Error verifyChoice(const IntraOpProblem &problem,
@@ -212,9 +219,9 @@ static Error verifyChoice(const IntraOpProblem &problem,
   if (!std::isfinite(cost))
     return fail("the solution takes a forbidden strategy or pair");
   if (!sameCost(cost, solution.objective))
-    return fail(formatv("the solution states the objective {0:g}, but costs "
-                        "{1:g}",
-                        solution.objective, cost));
+    return fail(formatv("the solution states the objective {0}, but costs "
+                        "{1}",
+                        number(solution.objective), number(cost)));
   if (!problem.usageLimit)
     return Error::success();
   IntraOpProblem::Peak peak = problem.peakUsage(choice);
@@ -237,11 +244,11 @@ Error IntraOpProblem::verify(const IntraOpSolution &solution) const {
   double bound = solution.lowerBound;
   bool equal = sameCost(bound, solution.objective);
   if (std::isnan(bound) || (bound > solution.objective && !equal))
-    return fail(formatv("the lower bound {0:g} exceeds the objective {1:g}",
-                        bound, solution.objective));
+    return fail(formatv("the lower bound {0} exceeds the objective {1}",
+                        number(bound), number(solution.objective)));
   if (solution.status == Status::Optimal && !equal)
-    return fail(formatv("the solution says optimal, but its lower bound {0:g} "
-                        "is below the objective {1:g}",
-                        bound, solution.objective));
+    return fail(formatv("the solution says optimal, but its lower bound {0} "
+                        "is below the objective {1}",
+                        number(bound), number(solution.objective)));
   return Error::success();
 }

@@ -4,11 +4,11 @@
 // tests. The contest's JSON is left to IntraOpJson.cpp.
 //
 //===----------------------------------------------------------------------===//
+#include "pplan/Planner/IntraOpFormat.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "pplan/Planner/IntraOpFormat.h"
 #include <cmath>
 
 using namespace pplan;
@@ -212,8 +212,7 @@ static void printCost(double cost, llvm::raw_ostream &os) {
     char text[40];
     snprintf(text, sizeof(text), "%.*g", digits, cost);
     double back;
-    if (digits == 17 ||
-        (!StringRef(text).getAsDouble(back) && back == cost)) {
+    if (digits == 17 || (!StringRef(text).getAsDouble(back) && back == cost)) {
       os << text;
       return;
     }
