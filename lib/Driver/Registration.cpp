@@ -6,6 +6,7 @@
 #include "pplan/Driver/Registration.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
+#include "pplan/Import/Passes.h"
 #include "pplan/Memory/Passes.h"
 #include "pplan/Planner/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +19,7 @@ void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void pplan::registerAllPasses() {
   mlir::registerTransformsPasses();
+  registerImportPasses();
   registerPlannerPasses();
   registerMemoryPasses();
 }

@@ -1,0 +1,37 @@
+// Passes of the import phase.
+#ifndef PPLAN_IMPORT_PASSES_TD
+#define PPLAN_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RaisePatterns : Pass<"pplan-raise-patterns", "::mlir::ModuleOp"> {
+  let summary = "Recognises attention and other fused operations in what exporters decompose them into";
+  let description = [{
+    * A contraction of a softmax of a scaled, masked contraction becomes
+      `pplan.attention`: scale factors on scores, query or key; a mask that is
+      added or selected; a constant mask that lets query i see keys 0 to
+      i + s - t becomes `causal`; keys and values repeated for groups of query
+      heads are taken unrepeated; a guard against NaN of fully masked rows is
+      part of the operation.
+    * A transpose between a merge and a split of the same dimensions becomes
+      one transpose.
+    * A power with a constant exponent 2, 3, 0.5, 1, -0.5 or -1 becomes
+      products, roots or quotients.
+
+    Before:
+    ```mlir
+    %s = pplan.contract "bhtd,bhsd->bhts" %q, %k : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> to tensor<2x4x8x8xf32>
+    %p = pplan.softmax %s dim 3 : tensor<2x4x8x8xf32>
+    %o = pplan.contract "bhts,bhsd->bhtd" %p, %v : tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32> to tensor<2x4x8x16xf32>
+    ```
+    After:
+    ```mlir
+    %o = pplan.attention %q, %k, %v scale 1.0 layouts ["bhtd", "bhtd", "bhtd", "bhtd"]
+      : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32> to tensor<2x4x8x16xf32>
+    ```
+    A row whose scores are all minus infinity is zero afterwards where the
+    decomposed form without a guard had NaN.
+  }];
+}
+
+#endif // PPLAN_IMPORT_PASSES_TD
