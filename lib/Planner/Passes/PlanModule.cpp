@@ -171,12 +171,12 @@ double MeshPlan::getEdgeTime(Value value, const TensorSharding &from,
   RankedTensorType type = getTensorType(value);
   double time = strategies.getReshardCost().getTime(
       type.getShape(), getElementBytes(type), from, to);
-  if (!isParameter(value) || from == to)
+  if (from == to)
     return time;
-  if (from.getAxisMask() != to.getAxisMask() &&
+  if (isParameter(value) &&
       ((from.getAxisMask() ^ to.getAxisMask()) & forcedAxes))
     return kInfiniteCost;
-  // A stored parameter is sliced by copying the part.
+  // What is kept is copied, also when nothing is communicated.
   double bytes = getElementBytes(type);
   for (int64_t size :
        getLocalShape(type.getShape(), to, DeviceMesh::get(mesh)))
