@@ -7,6 +7,7 @@
 #include "pplan/Dialect/PPlan/PPlan.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
 #include "pplan/Import/Passes.h"
+#include "pplan/Lowering/Passes.h"
 #include "pplan/Memory/Passes.h"
 #include "pplan/Planner/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -15,6 +16,7 @@
 void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<PPlanDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
   registerMemoryDialects(registry);
+  registerLoweringDialects(registry);
 }
 
 void pplan::registerAllPasses() {
@@ -22,4 +24,5 @@ void pplan::registerAllPasses() {
   registerImportPasses();
   registerPlannerPasses();
   registerMemoryPasses();
+  registerLoweringPasses();
 }
