@@ -204,6 +204,29 @@ WorkModel WorkModel::restricted(ArrayRef<BitVector> keep) const {
   return copy;
 }
 
+WorkModel WorkModel::compacted(std::vector<unsigned> &oldIndex) const {
+  WorkModel copy;
+  copy.constant = constant;
+  copy.baseUsage = baseUsage;
+  copy.limit = limit;
+  copy.hasLimit = hasLimit;
+  std::vector<unsigned> newIndex(vars.size(), 0);
+  oldIndex.clear();
+  for (unsigned v = 0; v < vars.size(); ++v) {
+    if (!vars[v].alive)
+      continue;
+    newIndex[v] = copy.getNumVars();
+    oldIndex.push_back(v);
+    copy.vars.emplace_back();
+    copy.vars.back().unary = vars[v].unary;
+    copy.vars.back().terms = vars[v].terms;
+  }
+  for (const Edge &edge : edges)
+    if (!edge.costs.empty())
+      copy.addEdge(newIndex[edge.first], newIndex[edge.second], edge.costs);
+  return copy;
+}
+
 std::vector<unsigned> WorkModel::expand(std::vector<unsigned> choice) const {
   for (const Record &record : llvm::reverse(log))
     choice[record.var] = record.before[choice[record.into]];
@@ -237,6 +260,15 @@ double WorkModel::evaluate(ArrayRef<unsigned> choice) const {
       total += edge.costs[size_t(choice[edge.first]) * sizeOf(edge.second) +
                           choice[edge.second]];
   return total;
+}
+
+double WorkModel::costChange(ArrayRef<unsigned> choice, unsigned v,
+                             unsigned s) const {
+  double change = vars[v].unary[s] - vars[v].unary[choice[v]];
+  for (auto [other, number] : vars[v].edges)
+    change += pairCost(edges[number], v, s, choice[other]) -
+              pairCost(edges[number], v, choice[v], choice[other]);
+  return change;
 }
 
 std::vector<int64_t> WorkModel::profile(ArrayRef<unsigned> choice) const {

@@ -51,6 +51,10 @@ public:
   /// leads back to this model.
   WorkModel restricted(llvm::ArrayRef<llvm::BitVector> keep) const;
 
+  /// A copy without the variables that are gone, and with an empty log;
+  /// `oldIndex` becomes the index in this model of each variable of the copy.
+  WorkModel compacted(std::vector<unsigned> &oldIndex) const;
+
   /// All reductions until nothing changes or time is up. Without `dominance`
   /// every finite strategy of every node survives, as marginals need. False:
   /// no finite choice exists, or none within the limit.
@@ -78,6 +82,10 @@ public:
   expandMarginals(std::vector<std::vector<double>> marginals) const;
 
   double evaluate(llvm::ArrayRef<unsigned> choice) const;
+  /// What the total changes by when `var` goes from its strategy in `choice`
+  /// to `s`.
+  double costChange(llvm::ArrayRef<unsigned> choice, unsigned var,
+                    unsigned s) const;
   /// Cost of a pair of strategies at `edge`, given from the side of `var`.
   double pairCost(const Edge &edge, unsigned var, unsigned s,
                   unsigned other) const {
