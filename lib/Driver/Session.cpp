@@ -67,7 +67,7 @@ bool Session::isOnnx() {
 
 /// Splits `NAME=N` entries; reports the first that is none.
 static bool parseDims(const std::vector<std::string> &entries,
-                      std::map<std::string, int64_t> &dims) {
+                      llvm::StringMap<int64_t> &dims) {
   for (StringRef entry : entries) {
     auto [name, text] = entry.split('=');
     int64_t size;
@@ -76,7 +76,7 @@ static bool parseDims(const std::vector<std::string> &entries,
                    << " is not of the form NAME=N with N at least 1\n";
       return false;
     }
-    if (!dims.try_emplace(name.str(), size).second) {
+    if (!dims.try_emplace(name, size).second) {
       llvm::errs() << "pplan: --dim " << name << " is given twice\n";
       return false;
     }
@@ -96,14 +96,14 @@ int Session::loadModel() {
                  << "': no such file\n";
     return kExitBadInput;
   }
-  std::map<std::string, int64_t> dims;
+  llvm::StringMap<int64_t> dims;
   if (!parseDims(options.dims, dims))
     return kExitUsage;
   if (isOnnx()) {
     OnnxImportOptions importOptions;
     importOptions.dims = std::move(dims);
     if (!options.output.empty() && options.output != "-")
-      importOptions.weightsPath = options.output + ".weights.safetensors";
+      importOptions.sidecarPath = options.output + ".weights.safetensors";
     module = importOnnx(options.model, importOptions, context.get());
     if (!module)
       return kExitBadInput;
