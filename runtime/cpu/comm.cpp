@@ -165,6 +165,11 @@ pplan_status *Call::check() const {
   if (Info.Kind != CallKind::Barrier && !isDtype(Info.Dtype))
     return makeError(PPLAN_INVALID_ARGUMENT, Info.Loc, Comm.Context->Rank,
                      "%s: unknown dtype %d", callName(Info.Kind), Info.Dtype);
+  bool Reduces = Info.Kind == CallKind::AllReduce ||
+                 Info.Kind == CallKind::ReduceScatter;
+  if (Reduces && (Info.Op < PPLAN_SUM || Info.Op > PPLAN_MIN))
+    return makeError(PPLAN_INVALID_ARGUMENT, Info.Loc, Comm.Context->Rank,
+                     "%s: unknown reduction %d", callName(Info.Kind), Info.Op);
   return nullptr;
 }
 
