@@ -3,6 +3,7 @@
 // Decides what happens to a problem from end to end: reduced, then eliminated
 // where the tables fit the budget, else bounded and searched. How each of
 // these works is decided by WorkModel.h, Elimination.h and PricedSearch.h.
+// Min-marginals are left to MinMarginals.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "pplan/Planner/Solver.h"
@@ -164,51 +165,4 @@ Expected<IntraOpSolution> pplan::solve(const IntraOpProblem &problem,
     how = describeOrder(order);
   }
   return search(problem, model, options, deadline, how);
-}
-
-Expected<MinMarginals>
-pplan::computeMinMarginals(const IntraOpProblem &problem,
-                           llvm::ArrayRef<unsigned> nodes,
-                           const SolverOptions &options) {
-  Deadline deadline(options.timeoutSeconds);
-  MinMarginals result;
-  for (unsigned node : nodes) {
-    if (node >= problem.getNumNodes())
-      return llvm::createStringError("no node %u; there are %u", node,
-                                     problem.getNumNodes());
-    result.values.emplace_back(problem.getNode(node).size(), kInfiniteCost);
-  }
-  // The limit is left out: with it the values are bounds, not exact, unless
-  // it cannot bind.
-  WorkModel model(problem, /*dropUsages=*/true);
-  if (!model.reduce(/*dominance=*/false, deadline))
-    return result;
-  EliminationOrder order = findOrder(model);
-  if (!fitsBudget(order, options, deadline.left()))
-    return budgetError(order);
-  Elimination elimination(model, order);
-  std::vector<std::vector<double>> unary = unaryCosts(model), marginals;
-  if (!elimination.run(unary, deadline) ||
-      !elimination.marginals(marginals, deadline))
-    return llvm::createStringError("the time for min-marginals is up");
-  for (auto &values : marginals)
-    for (double &value : values)
-      value += model.constant;
-  marginals = model.expandMarginals(std::move(marginals));
-  for (auto [node, values] : llvm::zip(nodes, result.values))
-    for (unsigned s = 0; s < marginals[node].size(); ++s)
-      values[s] = marginals[node][s];
-  if (problem.usageLimit) {
-    WorkModel limited(problem);
-    int64_t most = 0;
-    std::vector<int64_t> usage = limited.baseUsage;
-    for (const WorkModel::Var &var : limited.vars)
-      for (const UsageTerm &term : var.terms)
-        for (unsigned t = term.start; t < term.end; ++t)
-          usage[t] += *std::max_element(term.bytes.begin(), term.bytes.end());
-    for (int64_t bytes : usage)
-      most = std::max(most, bytes);
-    result.exact = most <= *problem.usageLimit;
-  }
-  return result;
 }

@@ -298,9 +298,14 @@ bool UsagePrices::marginals(std::vector<std::vector<double>> &result) {
   for (std::vector<double> &values : result)
     for (double &value : values)
       value += shift;
+  // A variable that has been fixed has the cost of the whole.
+  double least = model.constant;
+  for (unsigned v = 0; v < model.getNumVars(); ++v)
+    if (model.vars[v].alive)
+      least = *llvm::min_element(result[v]);
   for (unsigned v = 0; v < model.getNumVars(); ++v)
     if (!model.vars[v].alive)
-      result[v] = {best};
+      result[v] = {least};
   return true;
 }
 

@@ -56,8 +56,8 @@ struct MinMarginals {
   /// values[k][s]: cost of the best solution in which nodes[k] takes strategy
   /// s; infinite when there is none.
   std::vector<std::vector<double>> values;
-  /// Whether the values are exact. When the usage limit binds they are lower
-  /// bounds at the prices that were found, not exact.
+  /// Whether the values are exact: they are when no choice can exceed the
+  /// usage limit. Otherwise they are lower bounds, at the best prices found.
   bool exact = true;
 };
 

@@ -121,6 +121,25 @@ TEST(SolverProperty, MarginalsAreThoseOfBruteForce) {
   }));
 }
 
+TEST(SolverProperty, MarginalsWithLimitAreBounds) {
+  EXPECT_TRUE(rc::check([] {
+    IntraOpProblem problem = drawProblem(/*limited=*/true);
+    std::vector<unsigned> nodes = {0};
+    MinMarginals marginals = unwrap(computeMinMarginals(problem, nodes));
+    for (unsigned s = 0; s < problem.getNode(0).size(); ++s) {
+      IntraOpProblem fixed = problem;
+      for (unsigned t = 0; t < fixed.getNode(0).size(); ++t)
+        if (t != s)
+          fixed.getNode(0).costs[t] = kInfiniteCost;
+      IntraOpSolution oracle = unwrap(solveBruteForce(fixed));
+      double value = marginals.values[0][s];
+      RC_ASSERT(value <= oracle.objective + 1e-9 * (1 + oracle.objective));
+      if (marginals.exact)
+        RC_ASSERT(near(value, oracle.objective));
+    }
+  }));
+}
+
 TEST(SolverProperty, TextReadsBack) {
   EXPECT_TRUE(rc::check([] {
     IntraOpProblem problem = drawProblem(*rc::gen::arbitrary<bool>());
