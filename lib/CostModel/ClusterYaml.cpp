@@ -48,7 +48,7 @@ private:
 } // namespace
 
 bool ClusterReader::readPeaks(YamlNode &node) {
-  llvm::SMRange place = node.getSourceRange();
+  llvm::SMRange place = yaml.getPlace(node);
   bool any = false;
   bool ok = yaml.readEntries(
       node, "peak_flops",
@@ -76,7 +76,7 @@ bool ClusterReader::readCurve(YamlNode &node, StringRef what,
   return yaml.readSequence(node, what, [&](YamlNode &point) {
     double values[2] = {0, 0};
     unsigned count = 0;
-    llvm::SMRange place = point.getSourceRange();
+    llvm::SMRange place = yaml.getPlace(point);
     bool ok = yaml.readSequence(point, what, [&](YamlNode &value) {
       ++count;
       if (count == 1)

@@ -65,8 +65,20 @@ bool StrictYaml::error(llvm::SMRange range, const Twine &text) {
   return false;
 }
 
+llvm::SMRange StrictYaml::getPlace(yaml::Node &node) const {
+  llvm::SMRange range = node.getSourceRange();
+  const char *start = range.Start.getPointer();
+  bool bracketed = llvm::isa<yaml::MappingNode, yaml::SequenceNode>(node);
+  unsigned buffer = sourceMgr.FindBufferContainingLoc(range.Start);
+  if (bracketed && buffer &&
+      start > sourceMgr.getMemoryBuffer(buffer)->getBufferStart() &&
+      (start[-1] == '[' || start[-1] == '{'))
+    range.Start = llvm::SMLoc::getFromPointer(start - 1);
+  return range;
+}
+
 bool StrictYaml::error(yaml::Node &node, const Twine &text) {
-  return error(node.getSourceRange(), text);
+  return error(getPlace(node), text);
 }
 
 llvm::Error

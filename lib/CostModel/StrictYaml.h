@@ -37,6 +37,10 @@ public:
   /// left. The error has the file, line, column, source line and caret.
   llvm::Error readDocument(llvm::function_ref<bool(llvm::yaml::Node &)> read);
 
+  /// Where a node starts: for a mapping or sequence in brackets, the bracket,
+  /// which LLVM's parser has already passed.
+  llvm::SMRange getPlace(llvm::yaml::Node &node) const;
+
   /// Reports `message` at `node`; always false.
   bool error(llvm::yaml::Node &node, const llvm::Twine &message);
   bool error(llvm::SMRange range, const llvm::Twine &message);
