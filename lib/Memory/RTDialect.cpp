@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "pplan/Memory/RT.h"
+#include "pplan/Dialect/PPlan/PPlanDialect.h.inc"
 #include "pplan/Memory/GemmShape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -10,6 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def RT_Dialect : Dialect {
   let name = "rt";
   let cppNamespace = "::pplan::rt";
+  let dependentDialects = ["::pplan::PPlanDialect"]; // for its enums
   let summary = "Calls of the runtime in destination-passing style, on tensors and then on buffers";
   let description = [{
     What no loop of the compiler computes: matrix products, attention and
@@ -47,7 +48,7 @@ def RT_ContractOp : RT_DestinationOp<"contract"> {
 
     ```mlir
     %c = rt.contract "mk,kn->mn" ins(%a, %b : tensor<4x8xf32>, tensor<8x6xf32>) outs(%init : tensor<4x6xf32>) -> tensor<4x6xf32>
-    rt.contract "mk,kn->mn" ins(%a, %b : memref<4x8xf32>, memref<8x6xf32>) outs(%c : memref<4x6xf32>)
+    rt.contract "mk,kn->mn" ins(%A, %B : memref<4x8xf32>, memref<8x6xf32>) outs(%C : memref<4x6xf32>)
     ```
     Constraints: on buffers the operands' strides fit one call of the
     strided and batched matrix product (see GemmShape.h).

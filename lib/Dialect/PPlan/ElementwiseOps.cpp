@@ -69,5 +69,8 @@ void SelectOp::print(OpAsmPrinter &printer) {
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
-  return getInput().getType() == getType() ? getInput() : OpFoldResult();
+  // A fold must not lose a sharding.
+  return getInput().getType() == getType() && !(*this)->hasAttr(kShardingsAttr)
+             ? getInput()
+             : OpFoldResult();
 }

@@ -53,7 +53,8 @@ class PPlan_ElementwiseOp<string mnemonic, int flops, list<Trait> traits>
 class PPlan_UnaryOp<string mnemonic, Type type, string what, int flops, list<Trait> traits = []>
     : PPlan_ElementwiseOp<mnemonic, flops, !listconcat(traits, [SameOperandsAndResultType])> {
   let summary = what # ", element by element";
-  let description = "```mlir\n%y = pplan." # mnemonic # " %x : tensor<4x8xf32>\n```\n";
+  string example = "f32"; // element type in the description
+  let description = "```mlir\n%y = pplan." # mnemonic # " %x : tensor<4x8x" # example # ">\n```\n";
   let arguments = (ins type:$input);
   let results = (outs type:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
@@ -83,7 +84,9 @@ def PPlan_ReluOp : PPlan_UnaryOp<"relu", PPlan_NumberTensor, "max(x, 0); NaN sta
 def PPlan_FloorOp : PPlan_FloatUnaryOp<"floor", "Largest integer not above x", 1>;
 def PPlan_CeilOp : PPlan_FloatUnaryOp<"ceil", "Smallest integer not below x", 1>;
 def PPlan_RoundOp : PPlan_FloatUnaryOp<"round", "Nearest integer, ties to even", 1>;
-def PPlan_NotOp : PPlan_UnaryOp<"not", PPlan_LogicTensor, "Bitwise complement (logical for i1)", 1>;
+def PPlan_NotOp : PPlan_UnaryOp<"not", PPlan_LogicTensor, "Bitwise complement (logical for i1)", 1> {
+  let example = "i1";
+}
 
 def PPlan_GeluOp : PPlan_ElementwiseOp<"gelu", 24, [SameOperandsAndResultType]> {
   let summary = "Gaussian error linear unit (Hendrycks and Gimpel, 2016), exact or by tanh";
@@ -119,7 +122,8 @@ def PPlan_ConvertOp : PPlan_ElementwiseOp<"convert", 1, [SameOperandsAndResultSh
 class PPlan_BinaryOp<string mnemonic, Type type, string what, int flops, list<Trait> traits = []>
     : PPlan_ElementwiseOp<mnemonic, flops, !listconcat(traits, [SameOperandsAndResultType])> {
   let summary = what # ", element by element";
-  let description = "Operands have one shape; see `pplan.broadcast`.\n```mlir\n%z = pplan." # mnemonic # " %x, %y : tensor<4x8xf32>\n```\n";
+  string example = "f32"; // element type in the description
+  let description = "Operands have one shape; see `pplan.broadcast`.\n```mlir\n%z = pplan." # mnemonic # " %x, %y : tensor<4x8x" # example # ">\n```\n";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
@@ -145,9 +149,15 @@ def PPlan_RemOp : PPlan_BinaryOp<"rem", PPlan_NumberTensor, "Remainder with the 
 def PPlan_PowOp : PPlan_BinaryOp<"pow", PPlan_NumberTensor, "Power", 24>;
 def PPlan_MaxOp : PPlan_BinaryOp<"max", PPlan_NumberTensor, "Maximum; NaN if either is", 1, [Commutative]>;
 def PPlan_MinOp : PPlan_BinaryOp<"min", PPlan_NumberTensor, "Minimum; NaN if either is", 1, [Commutative]>;
-def PPlan_AndOp : PPlan_BinaryOp<"and", PPlan_LogicTensor, "Bitwise and (logical for i1)", 1, [Commutative]>;
-def PPlan_OrOp : PPlan_BinaryOp<"or", PPlan_LogicTensor, "Bitwise or (logical for i1)", 1, [Commutative]>;
-def PPlan_XorOp : PPlan_BinaryOp<"xor", PPlan_LogicTensor, "Bitwise exclusive or (logical for i1)", 1, [Commutative]>;
+def PPlan_AndOp : PPlan_BinaryOp<"and", PPlan_LogicTensor, "Bitwise and (logical for i1)", 1, [Commutative]> {
+  let example = "i1";
+}
+def PPlan_OrOp : PPlan_BinaryOp<"or", PPlan_LogicTensor, "Bitwise or (logical for i1)", 1, [Commutative]> {
+  let example = "i1";
+}
+def PPlan_XorOp : PPlan_BinaryOp<"xor", PPlan_LogicTensor, "Bitwise exclusive or (logical for i1)", 1, [Commutative]> {
+  let example = "i1";
+}
 
 def PPlan_CompareOp : PPlan_ElementwiseOp<"compare", 1, [SameTypeOperands, SameOperandsAndResultShape]> {
   let summary = "Compares two tensors and gives i1";

@@ -123,7 +123,7 @@ def PPlan_PadOp : PPlan_ShardableOp<"pad"> {
   let summary = "Adds a constant before and after each dimension";
   let description = [{
     ```mlir
-    %y = pplan.pad %x low [0, 1] high [0, 2] value 0.0 : tensor<4x8xf32> to tensor<4x11xf32>
+    %y = pplan.pad %x low [0, 1] high [0, 2] value 0.0 : f32 : tensor<4x8xf32> to tensor<4x11xf32>
     ```
     Constraints: no negative amounts; `value` has the element type. A padded
     dimension cannot be split.

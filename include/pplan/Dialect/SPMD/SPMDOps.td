@@ -11,6 +11,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def SPMD_Dialect : Dialect {
   let name = "spmd";
   let cppNamespace = "::pplan::spmd";
+  let dependentDialects = ["::pplan::PPlanDialect"]; // for its enums
   let summary = "One device's view: collectives over named mesh axes, shard offsets, padding";
   let description = [{
     Every device runs the same function on tensors of local shape. A collective
