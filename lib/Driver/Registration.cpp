@@ -9,6 +9,7 @@
 #include "pplan/Import/Passes.h"
 #include "pplan/Lowering/Passes.h"
 #include "pplan/Memory/Passes.h"
+#include "pplan/Partition/Passes.h"
 #include "pplan/Planner/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -23,6 +24,7 @@ void pplan::registerAllPasses() {
   mlir::registerTransformsPasses();
   registerImportPasses();
   registerPlannerPasses();
+  registerPartitionPasses();
   registerMemoryPasses();
   registerLoweringPasses();
 }

@@ -1,0 +1,237 @@
+//===- PartitionPass.cpp - Global view to device view ---------------------===//
+//
+// Builds each function's device body beside the old one, operation by
+// operation. Reshards are planned by ReshardPlan; an operation's local form is
+// its own (`ShardableOpInterface::partition`).
+//
+//===----------------------------------------------------------------------===//
+#include "EmitReshard.h"
+#include "pplan/Partition/Neutral.h"
+#include "pplan/Partition/Passes.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace pplan {
+#define GEN_PASS_DEF_PARTITION
+#include "pplan/Partition/Passes.h.inc"
+} // namespace pplan
+
+using namespace mlir;
+using namespace pplan;
+
+namespace {
+/// Lends offsets and slices to operations that need more than a clone.
+class ContextImpl : public PartitionContext {
+public:
+  ContextImpl(const ProgramMesh &mesh, ReshardPlanner &planner,
+              FactorAxes axes)
+      : mesh(mesh), planner(planner), axes(std::move(axes)) {}
+  const FactorAxes &getFactorAxes() const override { return axes; }
+  const DeviceMesh &getMesh() const override { return mesh.sizes; }
+  Value getShardOffset(OpBuilder &builder, Location loc, int64_t n,
+                       ArrayRef<int8_t> dimAxes) override {
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    return spmd::ShardOffsetOp::create(
+        builder, loc, type, n, mesh.name.getValue(),
+        spmd::getAxisNames(dimAxes, mesh.attr));
+  }
+  Value sliceShard(OpBuilder &builder, Value value,
+                   const TensorSharding &sharding) override {
+    auto type = getTensorType(value);
+    const ReshardPlan &plan = planner.get(
+        type.getShape(), getElementBytes(type.getElementType()),
+        TensorSharding::getReplicated(type.getRank()), sharding);
+    return emitReshard(builder, value.getLoc(), mesh, value, type, plan);
+  }
+
+private:
+  const ProgramMesh &mesh;
+  ReshardPlanner &planner;
+  FactorAxes axes;
+};
+
+class FunctionPartitioner {
+public:
+  FunctionPartitioner(func::FuncOp function, const ProgramMesh &mesh)
+      : function(function), mesh(mesh), planner(mesh.sizes),
+        builder(function.getContext()) {}
+
+  LogicalResult run() {
+    if (failed(checkBoundary(function)))
+      return failure();
+    Region &body = function.getBody();
+    Block *old = &body.front();
+    Block *block = new Block();
+    body.push_back(block);
+    builder.setInsertionPointToEnd(block);
+    for (BlockArgument argument : old->getArguments())
+      local.map(argument,
+                block->addArgument(getLocalType(argument.getType(),
+                                                mesh.read(argument)),
+                                   argument.getLoc()));
+    for (Operation &op : *old)
+      if (failed(visit(&op))) {
+        block->erase();
+        return failure();
+      }
+    rewriteBoundary(old, block);
+    block->moveBefore(old);
+    old->erase();
+    return success();
+  }
+
+private:
+  RankedTensorType getLocalType(Type type, const TensorSharding &sharding) {
+    auto tensor = cast<RankedTensorType>(type);
+    return withShape(tensor,
+                     getLocalShape(tensor.getShape(), sharding, mesh.sizes));
+  }
+
+  LogicalResult visit(Operation *op) {
+    if (auto ret = dyn_cast<func::ReturnOp>(op))
+      return visitReturn(ret);
+    if (auto reshard = dyn_cast<ReshardOp>(op)) {
+      auto type = getTensorType(reshard.getResult());
+      const ReshardPlan &plan = planner.get(
+          type.getShape(), getElementBytes(type.getElementType()),
+          mesh.read(reshard.getInput()), mesh.read(reshard.getResult()));
+      local.map(reshard.getResult(),
+                emitReshard(builder, op->getLoc(), mesh,
+                            local.lookup(reshard.getInput()), type, plan));
+      return success();
+    }
+    auto shardable = dyn_cast<ShardableOpInterface>(op);
+    if (!shardable || op->getNumResults() != 1)
+      return op->emitOpError("has no sharding rule; only operations of the "
+                             "pplan dialect are partitioned");
+    return visitShardable(shardable);
+  }
+
+  LogicalResult visitReturn(func::ReturnOp ret) {
+    SmallVector<Value> operands;
+    for (OpOperand &operand : ret->getOpOperands()) {
+      TensorSharding has = mesh.read(operand.get());
+      TensorSharding wants =
+          mesh.readResult(function, operand.getOperandNumber());
+      if (has != wants)
+        return ret.emitOpError("operand ")
+               << operand.getOperandNumber() << " has the sharding "
+               << has.str(mesh.attr) << ", but the function's result is "
+               << wants.str(mesh.attr) << "; run pplan-insert-reshards before";
+      operands.push_back(local.lookup(operand.get()));
+    }
+    func::ReturnOp::create(builder, ret.getLoc(), operands);
+    return success();
+  }
+
+  LogicalResult visitShardable(ShardableOpInterface op) {
+    ShardingRule rule = op.getShardingRule();
+    SmallVector<TensorSharding> operands;
+    SmallVector<Value> values;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(mesh.read(operand));
+      values.push_back(local.lookup(operand));
+    }
+    Value result = op->getResult(0);
+    TensorSharding sharding = mesh.read(result);
+    std::string why;
+    std::optional<FactorAxes> axes = getCompatibleFactorAxes(
+        op, rule, operands, {sharding}, mesh.sizes, &why);
+    if (!axes)
+      return op.emitOpError("does not fit its shardings: ")
+             << why << "; run pplan-insert-reshards before";
+    maskPadding(op, rule, *axes, values);
+    ContextImpl context(mesh, planner, *axes);
+    RankedTensorType type = getLocalType(result.getType(), sharding);
+    FailureOr<SmallVector<Value>> parts =
+        op.partition(builder, context, values, TypeRange(type));
+    if (failed(parts) || parts->size() != 1 || parts->front().getType() != type)
+      return op.emitOpError("has no form on one device with result sharding ")
+             << sharding.str(mesh.attr);
+    local.map(result, annotate(parts->front(), getTensorType(result), sharding));
+    return success();
+  }
+
+  /// Fills the padding that a reduction would read. `gather` compares its
+  /// indices with the range itself.
+  void maskPadding(Operation *op, const ShardingRule &rule,
+                   const FactorAxes &axes, SmallVector<Value> &values) {
+    if (isa<GatherOp>(op))
+      return;
+    for (auto [index, dims] : llvm::enumerate(rule.operands))
+      for (auto [dim, factors] : llvm::enumerate(dims))
+        for (int id : factors) {
+          const Factor &factor = rule.factors[id];
+          if (factor.kind != FactorKind::Reduction ||
+              isEvenlySplit(factor.size, axes[id], mesh.sizes))
+            continue;
+          Type element = getTensorType(values[index]).getElementType();
+          values[index] = spmd::MaskPaddingOp::create(
+              builder, op->getLoc(), values[index].getType(), values[index],
+              dim, factor.size, getNeutralElement(factor.combiner, element),
+              mesh.name.getValue(), spmd::getAxisNames(axes[id], mesh.attr));
+        }
+  }
+
+  /// Says on the operation what its result is. Constants are merged whatever
+  /// they say, so a split one becomes a broadcast scalar.
+  Value annotate(Value value, RankedTensorType globalType,
+                 const TensorSharding &sharding) {
+    if (auto constant = value.getDefiningOp<ConstantOp>()) {
+      auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
+      if (sharding.isReplicated() || !splat)
+        return value;
+      auto scalar = withShape(globalType, {});
+      Value element = ConstantOp::create(builder, constant.getLoc(), scalar,
+                                         splat.resizeSplat(scalar));
+      value = BroadcastOp::create(builder, constant.getLoc(),
+                                  getTensorType(value), element,
+                                  ArrayRef<int64_t>());
+      constant.erase();
+    }
+    value.getDefiningOp()->setAttr(kStateAttr,
+                                   makeStateAttr(mesh, sharding, globalType));
+    return value;
+  }
+
+  /// Changes the function's type and replaces shardings by layouts.
+  void rewriteBoundary(Block *old, Block *block) {
+    SmallVector<Type> inputs(block->getArgumentTypes()), results;
+    for (BlockArgument argument : old->getArguments()) {
+      unsigned i = argument.getArgNumber();
+      function.setArgAttr(i, spmd::kLayoutAttr,
+                          makeStateAttr(mesh, mesh.read(argument),
+                                        getTensorType(argument)));
+      function.removeArgAttr(i, kShardingAttr);
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      auto type = cast<RankedTensorType>(function.getResultTypes()[i]);
+      TensorSharding sharding = mesh.readResult(function, i);
+      function.setResultAttr(i, spmd::kLayoutAttr,
+                             makeStateAttr(mesh, sharding, type));
+      function.removeResultAttr(
+          i, StringAttr::get(function.getContext(), kShardingAttr));
+      results.push_back(getLocalType(type, sharding));
+    }
+    function.setFunctionType(
+        FunctionType::get(function.getContext(), inputs, results));
+  }
+
+  func::FuncOp function;
+  const ProgramMesh &mesh;
+  ReshardPlanner planner;
+  OpBuilder builder;
+  IRMapping local;
+};
+
+struct PartitionPass : pplan::impl::PartitionBase<PartitionPass> {
+  void runOnOperation() override {
+    FailureOr<ProgramMesh> mesh = findProgramMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() &&
+          failed(FunctionPartitioner(function, *mesh).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace

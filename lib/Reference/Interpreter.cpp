@@ -1,0 +1,48 @@
+//===- Interpreter.cpp - Functions in the global view ---------------------===//
+//
+// Runs operations in order; the operations themselves are in Elementwise,
+// Structural and NN.
+//
+//===----------------------------------------------------------------------===//
+#include "Evaluate.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace pplan;
+
+FailureOr<HostTensor> pplan::evaluateOp(Operation *op,
+                                        ArrayRef<const HostTensor *> operands) {
+  for (auto evaluate : {evaluateElementwise, evaluateStructural, evaluateNN})
+    if (std::optional<HostTensor> result = evaluate(op, operands))
+      return std::move(*result);
+  return op->emitOpError("is unknown to the reference interpreter");
+}
+
+FailureOr<std::vector<HostTensor>>
+pplan::evaluateFunction(func::FuncOp function, ArrayRef<HostTensor> arguments) {
+  if (arguments.size() != function.getNumArguments())
+    return function.emitOpError("takes ")
+           << function.getNumArguments() << " arguments, given "
+           << arguments.size();
+  llvm::DenseMap<Value, HostTensor> values;
+  for (auto [argument, value] :
+       llvm::zip(function.getArguments(), arguments))
+    values[argument] = value;
+  std::vector<HostTensor> results;
+  for (Operation &op : function.getBody().front()) {
+    std::vector<HostTensor> copies;
+    SmallVector<const HostTensor *> operands;
+    copies.reserve(op.getNumOperands());
+    for (Value operand : op.getOperands())
+      copies.push_back(values[operand]);
+    for (const HostTensor &copy : copies)
+      operands.push_back(&copy);
+    if (isa<func::ReturnOp>(op))
+      return copies;
+    FailureOr<HostTensor> result = evaluateOp(&op, operands);
+    if (failed(result))
+      return failure();
+    values[op.getResult(0)] = std::move(*result);
+  }
+  return results;
+}
