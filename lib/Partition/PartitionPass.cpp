@@ -152,17 +152,18 @@ private:
   }
 
   /// Fills the padding that a reduction would read. `gather` compares its
-  /// indices with the range itself.
+  /// indices with the range from its offset on, which is enough as long as the
+  /// ranges of two devices do not overlap.
   void maskPadding(Operation *op, const ShardingRule &rule,
                    const FactorAxes &axes, SmallVector<Value> &values) {
-    if (isa<GatherOp>(op))
-      return;
     for (auto [index, dims] : llvm::enumerate(rule.operands))
       for (auto [dim, factors] : llvm::enumerate(dims))
         for (int id : factors) {
           const Factor &factor = rule.factors[id];
           if (factor.kind != FactorKind::Reduction ||
-              isEvenlySplit(factor.size, axes[id], mesh.sizes))
+              isEvenlySplit(factor.size, axes[id], mesh.sizes) ||
+              (isa<GatherOp>(op) &&
+               isFlat(factor.size, axes[id], mesh.sizes)))
             continue;
           Type element = getTensorType(values[index]).getElementType();
           values[index] = spmd::MaskPaddingOp::create(

@@ -1,0 +1,120 @@
+//===- OpTest.cpp - Every operation under every sharding of its rule ------===//
+//
+// Two properties: with shardings that the rule allows an operation runs without
+// communication, and with any shardings at all it computes the same.
+//
+//===----------------------------------------------------------------------===//
+#include "OpCases.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace pplan;
+using namespace pplan::test;
+
+namespace {
+/// A module of one operation whose operands are the arguments.
+struct SingleOp {
+  SingleOp(const OpCase &opCase, ArrayRef<int64_t> meshSizes, Random &random)
+      : m(&getContext(), meshSizes) {
+    Value result = opCase.build(
+        m,
+        [&](ArrayRef<int64_t> shape, Type element) {
+          return m.addArgument(RankedTensorType::get(shape, element),
+                               TensorSharding::getReplicated(shape.size()));
+        },
+        [&] { return pick(random, 1, 9); });
+    op = result.getDefiningOp();
+    m.finish({result}, {TensorSharding::getReplicated(
+                           getTensorType(result).getRank())});
+  }
+
+  void annotate(ArrayRef<TensorSharding> operands,
+                const TensorSharding &result) {
+    for (auto [operand, sharding] : llvm::zip(op->getOperands(), operands))
+      m.annotate(operand, sharding);
+    m.annotate(op->getResult(0), result);
+    m.function.setResultAttr(0, kShardingAttr,
+                             result.toAttr(m.meshName, m.meshAttr));
+  }
+
+  ModuleBuilder m;
+  Operation *op;
+};
+
+/// Calls `visit` with every way to give the mesh's axes to factors.
+void forEachFactorAxes(size_t numFactors, const DeviceMesh &mesh,
+                       llvm::function_ref<void(const FactorAxes &)> visit) {
+  std::vector<FactorAxes> all = {FactorAxes(numFactors)};
+  for (size_t axis = 0; axis < mesh.sizes.size(); ++axis) {
+    std::vector<FactorAxes> next = all;
+    for (const FactorAxes &base : all)
+      for (size_t id = 0; id < numFactors; ++id)
+        for (size_t place = 0; place <= base[id].size(); ++place) {
+          next.push_back(base);
+          AxisList &axes = next.back()[id];
+          axes.insert(axes.begin() + place, axis);
+        }
+    all = std::move(next);
+  }
+  for (const FactorAxes &axes : all)
+    visit(axes);
+}
+
+} // namespace
+
+TEST(Ops, EveryShardingOfTheRule) {
+  Random random(3);
+  for (const OpCase &opCase : getOpCases())
+    for (std::vector<int64_t> sizes :
+         {std::vector<int64_t>{2}, {3}, {2, 2}, {2, 4}}) {
+      SingleOp single(opCase, sizes, random);
+      ShardingRule rule =
+          cast<ShardableOpInterface>(single.op).getShardingRule();
+      forEachFactorAxes(
+          rule.factors.size(), single.m.mesh, [&](const FactorAxes &axes) {
+            if (::testing::Test::HasFailure())
+              return;
+            SmallVector<TensorSharding> operands;
+            for (auto [id, list] : llvm::enumerate(axes))
+              if (!list.empty() &&
+                  rule.factors[id].kind == FactorKind::Replicated)
+                return;
+            for (const TensorFactors &dims : rule.operands) {
+              auto sharding =
+                  projectFactors(rule, dims, axes, single.m.mesh);
+              if (!sharding)
+                return;
+              operands.push_back(*sharding);
+            }
+            auto result = projectResult(rule, 0, axes, single.m.mesh);
+            if (!result)
+              return;
+            single.annotate(operands, *result);
+            std::string error = checkSharded(*single.m.module, random);
+            EXPECT_TRUE(error.empty()) << opCase.name << ": " << error;
+          });
+    }
+}
+
+TEST(Ops, AnySharding) {
+  Random random(4);
+  std::vector<std::vector<int64_t>> meshes = {{2}, {3}, {2, 2}, {2, 4}, {3, 2}};
+  int64_t rounds = std::max<int64_t>(1, getCases(12000) / getOpCases().size());
+  for (const OpCase &opCase : getOpCases())
+    for (int64_t round = 0; round < rounds; ++round) {
+      SingleOp single(opCase, meshes[pick(random, 0, meshes.size() - 1)],
+                      random);
+      auto getAny = [&](Value value) {
+        auto type = getTensorType(value);
+        return getRandomSharding(random, type.getRank(), single.m.mesh,
+                                 !type.getElementType().isInteger(1));
+      };
+      SmallVector<TensorSharding> operands;
+      for (Value operand : single.op->getOperands())
+        operands.push_back(getAny(operand));
+      single.annotate(operands, getAny(single.op->getResult(0)));
+      std::string error = checkSharded(*single.m.module, random);
+      ASSERT_TRUE(error.empty())
+          << opCase.name << ", round " << round << ": " << error;
+    }
+}
