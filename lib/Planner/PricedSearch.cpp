@@ -22,6 +22,8 @@ struct Branch {
   std::vector<BitVector> keep;
   double bound = -kInfiniteCost;
   Prices prices;
+  /// Message passing has taken what it can; only tables help.
+  bool shrunk = false;
   bool operator<(const Branch &other) const { return bound > other.bound; }
 };
 
@@ -193,10 +195,16 @@ bool Search::process(Branch &branch) {
   if (!model.reduce(/*dominance=*/true, deadline))
     return true;
   EliminationOrder order = findOrder(model);
+  // With a limit there are many inner minima, without it one.
+  double seconds = deadline.left() * (model.hasLimit ? 0.2 : 0.5);
+  bool fits =
+      order.tableBytes <= static_cast<double>(options.maxTableBytes) &&
+      order.work <= std::min(options.maxTableWork, kWorkPerSecond * seconds);
+  // Where tables are large, message passing first removes strategies.
   std::optional<EliminationOrder> exact;
-  if (order.tableBytes <= static_cast<double>(options.maxTableBytes) &&
-      order.work <= std::min(options.maxTableWork, 1e7 + 1e7 * deadline.left()))
+  if (fits && (branch.shrunk || order.work <= kCheapWork))
     exact = std::move(order);
+  bool bounded = !exact;
   UsagePrices prices(model, std::move(exact), branch.prices, deadline);
   bool isFirst = branches == 1;
   unsigned offers = 0;
@@ -228,8 +236,9 @@ bool Search::process(Branch &branch) {
   for (const std::vector<double> &values : marginals)
     if (llvm::all_of(values, [](double v) { return std::isinf(v); }))
       return true;
-  if (removed * 5 > total) {
+  if (removed * 5 > total || (bounded && fits)) {
     Branch smaller;
+    smaller.shrunk = bounded && removed * 5 <= total;
     smaller.keep = originOf(model, std::move(marginals), root);
     smaller.bound = branch.bound;
     smaller.prices = branch.prices;

@@ -16,6 +16,12 @@
 
 namespace pplan {
 
+/// Additions of an elimination that is quicker than trying to avoid it.
+inline constexpr double kCheapWork = 5e7;
+
+/// Additions a second that tables take at least; measured on one core.
+inline constexpr double kWorkPerSecond = 5e8;
+
 struct SearchResult {
   /// Of the model; empty when none was found.
   std::vector<unsigned> choice;

@@ -17,9 +17,6 @@
 using namespace pplan;
 using llvm::Expected;
 
-/// Additions a second that the tables take at least; measured on one core.
-static constexpr double kWorkPerSecond = 5e8;
-
 static bool fitsBudget(const EliminationOrder &order,
                        const SolverOptions &options, double seconds) {
   return order.tableBytes <= static_cast<double>(options.maxTableBytes) &&
@@ -160,9 +157,11 @@ Expected<IntraOpSolution> pplan::solve(const IntraOpProblem &problem,
   EliminationOrder order = findOrder(model);
   std::string how = "message passing";
   if (fitsBudget(order, options, deadline.left())) {
-    if (auto solution = tryElimination(problem, model, order, deadline))
-      return std::move(*solution);
     how = describeOrder(order);
+    // Larger tables are worth the search's bounds first, which shrink them.
+    if (order.work <= kCheapWork)
+      if (auto solution = tryElimination(problem, model, order, deadline))
+        return std::move(*solution);
   }
   return search(problem, model, options, deadline, how);
 }

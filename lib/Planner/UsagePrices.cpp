@@ -84,7 +84,7 @@ bool UsagePrices::evaluate(const Prices &prices, Point &point) {
     double bound = -kInfiniteCost;
     for (unsigned sweep = 0; sweep < 200; ++sweep) {
       double raised = bounded->sweep(unary);
-      bool stalls = raised <= bound + 1e-6 * std::fabs(raised);
+      bool stalls = raised <= bound + 1e-5 * std::fabs(raised);
       bound = std::max(bound, raised);
       if (deadline.passed() || (stalls && sweep > 3))
         break;
