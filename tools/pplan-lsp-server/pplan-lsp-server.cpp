@@ -10,6 +10,5 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   pplan::registerAllDialects(registry);
-  return mlir::asMainReturnCode(
-      mlir::MlirLspServerMain(argc, argv, registry));
+  return failed(mlir::MlirLspServerMain(argc, argv, registry));
 }
