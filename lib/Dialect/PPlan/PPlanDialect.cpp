@@ -118,8 +118,15 @@ LogicalResult PPlanDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (!function)
     return op->emitOpError("'")
            << attr.getName() << "' belongs on a function's argument";
-  return verifyBoundaryAttribute(op, function.getArgumentTypes()[argIndex],
-                                 attr);
+  // In the device view the data is that of the global tensor.
+  Type type = function.getArgumentTypes()[argIndex];
+  if (attr.getName() == kDataAttr)
+    if (auto layout =
+            function.getArgAttrOfType<ArrayAttr>(argIndex, "spmd.layout"))
+      for (Attribute entry : layout)
+        if (auto global = dyn_cast<TypeAttr>(entry))
+          type = global.getValue();
+  return verifyBoundaryAttribute(op, type, attr);
 }
 
 LogicalResult PPlanDialect::verifyRegionResultAttribute(Operation *op, unsigned,
