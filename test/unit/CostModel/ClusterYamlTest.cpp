@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "pplan/CostModel/ClusterDescription.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>
 
 using namespace pplan;
@@ -155,6 +156,15 @@ TEST(ClusterYaml, ReportsEveryMistakeAtItsPlace) {
     text.replace(at, strlen(c.from), c.to);
     EXPECT_EQ(errorOf(text), c.message);
   }
+}
+
+TEST(ClusterYaml, TheDocumentedExampleIsRead) {
+  auto page = llvm::MemoryBuffer::getFile(PPLAN_DOCS_DIR "/cluster.md");
+  ASSERT_TRUE(bool(page));
+  llvm::StringRef example =
+      (*page)->getBuffer().split("```yaml\n").second.split("```").first;
+  EXPECT_FALSE(example.empty());
+  EXPECT_EQ(errorOf(example), "");
 }
 
 TEST(ClusterYaml, WhatIsNoDescriptionIsAnError) {
