@@ -51,13 +51,15 @@ pplan::computeMinMarginals(const IntraOpProblem &problem,
                       "additions (width {2}), more than the budget",
                       order.tableBytes, order.work, order.width)
             .str());
-  UsagePrices prices(model, std::move(order), {}, deadline);
+  // Half of the time for prices leaves the other half for the marginals.
+  Deadline pricesDeadline(deadline.left() / 2);
+  UsagePrices prices(model, std::move(order), {}, pricesDeadline);
   if (!result.exact)
     prices.maximise(
         /*evaluations=*/60, [] { return kInfiniteCost; },
         [](const std::vector<unsigned> &) {});
   std::vector<std::vector<double>> marginals;
-  if (!prices.marginals(marginals))
+  if (!prices.marginals(marginals, deadline))
     return llvm::createStringError("the time for min-marginals is up");
   marginals = model.expandMarginals(std::move(marginals));
   for (auto [node, values] : llvm::zip(nodes, result.values))

@@ -221,7 +221,7 @@ bool Search::process(Branch &branch) {
   if (branch.bound >= cutoff() || branch.bound == kInfiniteCost)
     return true;
   std::vector<std::vector<double>> marginals;
-  if (deadline.passed() || !prices.marginals(marginals))
+  if (deadline.passed() || !prices.marginals(marginals, deadline))
     return false;
   size_t total = 0, removed = 0;
   for (std::vector<double> &values : marginals)

@@ -139,71 +139,67 @@ bool UsagePrices::addRows(const Point &point, Prices &prices) const {
   return added;
 }
 
+bool UsagePrices::tryPrice(Prices &prices, size_t row, double price,
+                           Point &point) {
+  prices[row].second = price;
+  return evaluate(prices, point) && !point.usage.empty() && !done();
+}
+
+/// Finds two prices of a slot, the lower with a positive slope and the higher
+/// without. False: there are none, or nothing more can be tried.
+bool UsagePrices::findBracket(Prices &prices, size_t row, Point &point,
+                              Bracket &bracket) {
+  auto [slot, start] = prices[row];
+  Tangent first = {start, point.value, slope(point, slot)};
+  if (first.slope <= 0) {
+    bracket.high = first;
+    if (start <= 0 || !tryPrice(prices, row, 0, point))
+      return false;
+    bracket.low = {0, point.value, slope(point, slot)};
+    return bracket.low.slope > 0;
+  }
+  bracket.low = first;
+  double target = std::min(cutoff(), ceiling);
+  double step = std::max((target - first.value) / first.slope,
+                         std::max(start, 1e-6 * std::fabs(first.value)));
+  if (!(step > 0) || !std::isfinite(step))
+    step = 1;
+  while (tryPrice(prices, row, bracket.low.price + step, point)) {
+    Tangent next = {prices[row].second, point.value, slope(point, slot)};
+    if (next.slope <= 0) {
+      bracket.high = next;
+      return true;
+    }
+    bracket.low = next;
+    step *= 4;
+  }
+  return false;
+}
+
 /// Moves one price to where the bound is highest along it: between a price with
 /// a positive slope and one without, the next try is where the two tangents
 /// meet, until the bound there is on them. Exact after finitely many tries.
 void UsagePrices::searchLine(Prices &prices, size_t row, Point &point) {
-  unsigned slot = prices[row].first;
-  double low = prices[row].second, lowValue = point.value;
-  double lowSlope = slope(point, slot);
-  double high, highValue, highSlope;
-  auto tryPrice = [&](double price) {
-    prices[row].second = price;
-    return evaluate(prices, point) && !point.usage.empty() && !done();
-  };
-  if (lowSlope > 0) {
-    double target = std::min(cutoff(), ceiling);
-    double step = std::max((target - lowValue) / lowSlope,
-                           std::max(low, 1e-6 * std::fabs(lowValue)));
-    if (!(step > 0) || !std::isfinite(step))
-      step = 1;
-    while (true) {
-      high = low + step;
-      if (!tryPrice(high))
-        return;
-      highValue = point.value;
-      highSlope = slope(point, slot);
-      if (highSlope <= 0)
-        break;
-      low = high;
-      lowValue = highValue;
-      lowSlope = highSlope;
-      step *= 4;
-    }
-  } else {
-    high = low;
-    highValue = lowValue;
-    highSlope = lowSlope;
-    low = 0;
-    if (high <= 0 || !tryPrice(0))
-      return;
-    lowValue = point.value;
-    lowSlope = slope(point, slot);
-    if (lowSlope <= 0)
-      return;
-  }
+  Bracket bracket;
+  if (!findBracket(prices, row, point, bracket))
+    return;
+  auto &[low, high] = bracket;
   for (unsigned tries = 0; tries < 30; ++tries) {
-    double width = lowSlope - highSlope;
+    double width = low.slope - high.slope;
     if (!(width > 0))
       return;
-    double price =
-        (highValue - lowValue + lowSlope * low - highSlope * high) / width;
-    double meet = lowValue + lowSlope * (price - low);
-    if (!(price > low && price < high) || !tryPrice(price))
+    double price = (high.value - low.value + low.slope * low.price -
+                    high.slope * high.price) /
+                   width;
+    double meet = low.value + low.slope * (price - low.price);
+    if (!(price > low.price && price < high.price) ||
+        !tryPrice(prices, row, price, point))
       return;
-    double gain = meet - std::max(lowValue, highValue);
+    double gain = meet - std::max(low.value, high.value);
     if (point.value >= meet - 1e-3 * gain - 1e-13 * std::fabs(meet))
       return;
-    double middle = slope(point, slot);
-    if (middle > 0) {
-      low = price;
-      lowValue = point.value;
-      lowSlope = middle;
-    } else {
-      high = price;
-      highValue = point.value;
-      highSlope = middle;
-    }
+    Tangent middle = {price, point.value, slope(point, prices[row].first)};
+    (middle.slope > 0 ? low : high) = middle;
   }
 }
 
@@ -278,14 +274,15 @@ void UsagePrices::maximise(
   }
 }
 
-bool UsagePrices::marginals(std::vector<std::vector<double>> &result) {
+bool UsagePrices::marginals(std::vector<std::vector<double>> &result,
+                            const Deadline &until) {
   std::vector<std::vector<double>> unary = pricedUnary(bestPrices);
   double shift = model.constant;
   for (auto [slot, price] : bestPrices)
     shift += price * static_cast<double>(model.baseUsage[slot] - model.limit) /
              scale;
   if (exact) {
-    if (!exact->run(unary, deadline) || !exact->marginals(result, deadline))
+    if (!exact->run(unary, until) || !exact->marginals(result, until))
       return false;
   } else {
     double base = bounded->sweep(unary);

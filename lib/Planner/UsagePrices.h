@@ -48,7 +48,8 @@ public:
   const Prices &prices() const { return bestPrices; }
   /// For each alive variable and strategy a bound with it, at the best prices.
   /// False: time was up.
-  bool marginals(std::vector<std::vector<double>> &result);
+  bool marginals(std::vector<std::vector<double>> &result,
+                 const Deadline &until);
   /// Usage of each strategy, weighted with the best prices.
   std::vector<std::vector<double>> pricedUsage() const;
 
@@ -63,6 +64,15 @@ private:
   std::vector<std::vector<double>> pricedUnary(const Prices &prices) const;
   double slope(const Point &point, unsigned slot) const;
   bool addRows(const Point &point, Prices &prices) const;
+  /// The bound and its slope along one price.
+  struct Tangent {
+    double price = 0, value = 0, slope = 0;
+  };
+  struct Bracket {
+    Tangent low, high;
+  };
+  bool tryPrice(Prices &prices, size_t row, double price, Point &point);
+  bool findBracket(Prices &prices, size_t row, Point &point, Bracket &bracket);
   void searchLine(Prices &prices, size_t row, Point &point);
   void stepAlongSlope(Prices &prices, Point &point, double step);
   bool done() const;
