@@ -24,9 +24,9 @@ template <typename T> struct GemmShape {
   static constexpr int NR = 2 * L; ///< columns of a tile of C
   /// Most depth, rows of A and columns of B of packed blocks. Together they fill
   /// most of a second-level cache of 2 MiB.
-  static constexpr int64_t KC = 320 * 4 / sizeof(T);
-  static constexpr int64_t MC = 18 * MR;
-  static constexpr int64_t NC = 1024;
+  static constexpr int64_t KC = 384 * 4 / sizeof(T);
+  static constexpr int64_t MC = 37 * MR;
+  static constexpr int64_t NC = 512;
   /// Depth of a block when B is not packed: its rows' pages fit the TLB.
   static constexpr int64_t UnpackedKC = 64;
   static constexpr int64_t ABytes = ((MC * KC + 2 * L) * sizeof(T) + 63) / 64 * 64;
@@ -132,22 +132,23 @@ static inline int64_t evenBlock(int64_t Size, int64_t Most, int64_t Unit) {
   return (Block + Unit - 1) / Unit * Unit;
 }
 
-/// The usual case: packed blocks of A and B.
+/// The usual case: packed blocks of A and B. A block of A is packed once and meets
+/// all of B, which is packed again for each block of A.
 template <typename T>
 static void gemmPacked(const GemmArgs<T> &G, T *ABlock, T *BBlock, bool Add) {
   using S = GemmShape<T>;
   const int64_t MC = evenBlock(G.M, S::MC, S::MR);
   const int64_t NC = evenBlock(G.N, S::NC, S::NR);
   const int64_t KC = evenBlock(G.K, S::KC, S::L);
-  for (int64_t J0 = 0; J0 < G.N; J0 += NC) {
-    int64_t Cols = least(NC, G.N - J0);
+  for (int64_t I0 = 0; I0 < G.M; I0 += MC) {
+    int64_t Rows = least(MC, G.M - I0);
     for (int64_t P0 = 0; P0 < G.K; P0 += KC) {
       int64_t Depth = least(KC, G.K - P0);
       bool AddHere = Add || P0 > 0;
-      packB<T, S::NR>(G, P0, Depth, J0, Cols, BBlock);
-      for (int64_t I0 = 0; I0 < G.M; I0 += MC) {
-        int64_t Rows = least(MC, G.M - I0);
-        packA<T, S::MR>(G, I0, Rows, P0, Depth, ABlock);
+      packA<T, S::MR>(G, I0, Rows, P0, Depth, ABlock);
+      for (int64_t J0 = 0; J0 < G.N; J0 += NC) {
+        int64_t Cols = least(NC, G.N - J0);
+        packB<T, S::NR>(G, P0, Depth, J0, Cols, BBlock);
         for (int64_t J = 0; J < Cols; J += S::NR)
           for (int64_t I = 0; I < Rows; I += S::MR)
             tile(least(S::MR, Rows - I), least(S::NR, Cols - J), Depth,

@@ -67,7 +67,7 @@ sumOf(typename Vector<T>::Type V) {
 
 /// A panel from rows: Out[p * Width + r] = Factor * Src[r * Ld + p] for Rows of
 /// Width rows, 0 for the others. Writes up to a vector beyond the panel's end.
-template <typename T, int Width>
+template <typename T, int Width, bool Full>
 static void packFromRows(const T *Src, int64_t Ld, int64_t Rows, int64_t Depth,
                          T Factor, T *Out) {
   using V = typename Vector<T>::Type;
@@ -79,7 +79,7 @@ static void packFromRows(const T *Src, int64_t Ld, int64_t Rows, int64_t Depth,
       V X[L];
 #pragma clang loop unroll(full)
       for (int R = 0; R < L; ++R)
-        X[R] = G * L + R < Rows
+        X[R] = G * L + R < (Full ? Width : Rows)
                    ? load(Src + (G * L + R) * Ld + P) * splat<T>(Factor)
                    : V{};
       transpose<T>(X);
@@ -87,7 +87,7 @@ static void packFromRows(const T *Src, int64_t Ld, int64_t Rows, int64_t Depth,
 #pragma clang loop unroll(full)
       for (int R = 0; R < L; ++R) {
         T *To = Out + (P + R) * Width + G * L;
-        if (Groups == 1 || Left >= L)
+        if (Groups == 1 || Left >= L) // known when compiling
           store(To, X[R]); // what is too much is overwritten by the next
         else
           for (int64_t I = 0; I < Left; ++I)
@@ -96,7 +96,20 @@ static void packFromRows(const T *Src, int64_t Ld, int64_t Rows, int64_t Depth,
     }
   for (; P < Depth; ++P)
     for (int R = 0; R < Width; ++R)
-      Out[P * Width + R] = R < Rows ? Factor * Src[R * Ld + P] : T(0);
+      Out[P * Width + R] = Full || R < Rows ? Factor * Src[R * Ld + P] : T(0);
+}
+
+/// The same for as many panels as there are rows.
+template <typename T, int Width>
+static void packRows(const T *Src, int64_t Ld, int64_t Rows, int64_t Depth,
+                     T Factor, T *Out) {
+  int64_t I = 0;
+  for (; I + Width <= Rows; I += Width)
+    packFromRows<T, Width, true>(Src + I * Ld, Ld, Width, Depth, Factor,
+                                 Out + I * Depth);
+  if (I < Rows)
+    packFromRows<T, Width, false>(Src + I * Ld, Ld, Rows - I, Depth, Factor,
+                                  Out + I * Depth);
 }
 
 /// Panels from columns, `Cols` columns in all: in each panel, Out[p * Width + c] =
@@ -137,10 +150,7 @@ static void packA(const GemmArgs<T> &G, int64_t I0, int64_t Rows, int64_t P0,
   if (G.TransA)
     return packFromCols<T, MR>(G.A + P0 * G.Lda + I0, G.Lda, Rows, Depth,
                                G.Alpha, Out);
-  for (int64_t I = 0; I < Rows; I += MR)
-    packFromRows<T, MR>(G.A + (I0 + I) * G.Lda + P0, G.Lda,
-                        Rows - I < MR ? Rows - I : MR, Depth, G.Alpha,
-                        Out + I * Depth);
+  packRows<T, MR>(G.A + I0 * G.Lda + P0, G.Lda, Rows, Depth, G.Alpha, Out);
 }
 
 /// Steps [P0, P0 + Depth) and columns [J0, J0 + Cols) of op(B), in panels of NR
@@ -151,10 +161,7 @@ static void packB(const GemmArgs<T> &G, int64_t P0, int64_t Depth, int64_t J0,
   if (!G.TransB)
     return packFromCols<T, NR>(G.B + P0 * G.Ldb + J0, G.Ldb, Cols, Depth, T(1),
                                Out);
-  for (int64_t J = 0; J < Cols; J += NR)
-    packFromRows<T, NR>(G.B + (J0 + J) * G.Ldb + P0, G.Ldb,
-                        Cols - J < NR ? Cols - J : NR, Depth, T(1),
-                        Out + J * Depth);
+  packRows<T, NR>(G.B + J0 * G.Ldb + P0, G.Ldb, Cols, Depth, T(1), Out);
 }
 
 } // namespace pplan::rt::cpu::PPLAN_ISA
