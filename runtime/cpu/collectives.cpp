@@ -144,6 +144,11 @@ pplan_status *pplan_rt_all_reduce(pplan_comm *comm, pplan_stream *stream,
       if (pplan_status *Error =
               checkBuffers(comm, Info, count * Size, count * Size))
         return Error;
+    if (C.size() == 1) {
+      if (src != dst)
+        copyBytes(dst, src, count * Size);
+      return nullptr;
+    }
     if (count * Size <= static_cast<int64_t>(Slot::ScratchBytes))
       return allReduceSmall(C, Info, count * Size);
     return allReduceLarge(C, Info, Size);

@@ -13,6 +13,10 @@
 
 namespace pplan::rt::cpu {
 
+/// How often a wait looks before it sleeps if every rank can have a core: about
+/// as long (10 microseconds) as sleeping and waking take. Longer only hurts, above
+/// all where other programs want the cores too.
+static constexpr int SpinIfCores = 200;
 /// How long a wait sleeps before it takes part in deadlock detection.
 static constexpr int BlockedAfterMilliseconds = 20;
 /// How often a blocked wait looks again by itself.
@@ -25,7 +29,7 @@ World::World(std::vector<int64_t> Sizes)
   NumLive = NumRanks;
   States = std::vector<RankState>(NumRanks);
   if (static_cast<unsigned>(NumRanks) <= std::thread::hardware_concurrency())
-    SpinCount = 4000;
+    SpinCount = SpinIfCores;
 }
 
 Group &World::group(int32_t Rank, const std::vector<int32_t> &Axes) {
