@@ -59,68 +59,95 @@ static int64_t getPart(ArrayRef<int8_t> axes, ArrayRef<int64_t> coordinates,
   return part;
 }
 
+/// The dimensions that a permutation over `axes` touches; none if it cannot
+/// turn one sharding into the other.
+static std::optional<SmallVector<int>>
+getPermutedDims(ArrayRef<int64_t> shape, const TensorSharding &from,
+                const TensorSharding &to, ArrayRef<int8_t> axes,
+                const DeviceMesh &mesh) {
+  if (from.partial != to.partial || from.dims.size() != to.dims.size() ||
+      (!from.partial.empty() && from.partialKind != to.partialKind))
+    return std::nullopt;
+  auto isInGroup = [&](int8_t axis) { return llvm::is_contained(axes, axis); };
+  if (llvm::any_of(from.partial, isInGroup))
+    return std::nullopt;
+  SmallVector<int> changed;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    const AxisList &a = from.dims[dim], &b = to.dims[dim];
+    // A dimension that stays as it is may still depend on the group.
+    if (a == b && llvm::none_of(a, isInGroup))
+      continue;
+    if (a != b && (!isFlat(shape[dim], a, mesh) ||
+                   !isFlat(shape[dim], b, mesh) ||
+                   mesh.getProduct(a) != mesh.getProduct(b) ||
+                   !llvm::all_of(a, isInGroup) || !llvm::all_of(b, isInGroup)))
+      return std::nullopt;
+    changed.push_back(dim);
+  }
+  return changed;
+}
+
+/// Numbers of the parts that a group member holds of the given dimensions.
+static std::vector<int64_t> getBlock(int64_t member, ArrayRef<int> dims,
+                                     const TensorSharding &sharding,
+                                     ArrayRef<int8_t> axes,
+                                     const DeviceMesh &mesh) {
+  SmallVector<int64_t> coordinates(mesh.sizes.size(), 0);
+  for (int8_t axis : llvm::reverse(axes)) {
+    coordinates[axis] = member % mesh.sizes[axis];
+    member /= mesh.sizes[axis];
+  }
+  std::vector<int64_t> block;
+  for (int dim : dims)
+    block.push_back(getPart(sharding.dims[dim], coordinates, mesh));
+  return block;
+}
+
 std::optional<SmallVector<int64_t>>
 pplan::getPermutation(ArrayRef<int64_t> shape, const TensorSharding &from,
                       const TensorSharding &to, ArrayRef<int8_t> axes,
                       const DeviceMesh &mesh) {
   int64_t group = mesh.getProduct(axes);
-  if (group > kMaxPermuteGroup || from.partial != to.partial ||
-      (!from.partial.empty() && from.partialKind != to.partialKind))
+  auto dims = getPermutedDims(shape, from, to, axes, mesh);
+  if (!dims || group > kMaxPermuteGroup)
     return std::nullopt;
-  for (int8_t axis : axes)
-    if (llvm::is_contained(from.partial, axis))
-      return std::nullopt;
-  SmallVector<int> changed;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    const AxisList &a = from.dims[dim], &b = to.dims[dim];
-    if (a == b) {
-      // An unchanged dimension must not depend on the group.
-      if (llvm::any_of(a, [&](int8_t x) { return llvm::is_contained(axes, x); }))
-        changed.push_back(dim);
-      continue;
-    }
-    if (!isFlat(shape[dim], a, mesh) || !isFlat(shape[dim], b, mesh) ||
-        mesh.getProduct(a) != mesh.getProduct(b))
-      return std::nullopt;
-    for (int8_t axis : a)
-      if (!llvm::is_contained(axes, axis))
-        return std::nullopt;
-    for (int8_t axis : b)
-      if (!llvm::is_contained(axes, axis))
-        return std::nullopt;
-    changed.push_back(dim);
-  }
-  auto getBlock = [&](int64_t member, const TensorSharding &sharding) {
-    SmallVector<int64_t> coordinates(mesh.sizes.size(), 0);
-    for (int8_t axis : llvm::reverse(axes)) {
-      coordinates[axis] = member % mesh.sizes[axis];
-      member /= mesh.sizes[axis];
-    }
-    std::vector<int64_t> block;
-    for (int dim : changed)
-      block.push_back(getPart(sharding.dims[dim], coordinates, mesh));
-    return block;
-  };
   // Members that hold what they need keep it; the rest are paired in order.
   std::map<std::vector<int64_t>, std::vector<int64_t>> holders;
   std::vector<int64_t> needy;
   SmallVector<int64_t> targets(group, -1);
   for (int64_t member = 0; member < group; ++member) {
-    if (getBlock(member, from) == getBlock(member, to)) {
+    std::vector<int64_t> has = getBlock(member, *dims, from, axes, mesh);
+    if (has == getBlock(member, *dims, to, axes, mesh)) {
       targets[member] = member;
       continue;
     }
-    holders[getBlock(member, from)].push_back(member);
+    holders[has].push_back(member);
     needy.push_back(member);
   }
   for (int64_t member : needy) {
-    std::vector<int64_t> &sources = holders[getBlock(member, to)];
-    if (sources.empty())
+    auto sources = holders.find(getBlock(member, *dims, to, axes, mesh));
+    if (sources == holders.end() || sources->second.empty())
       return std::nullopt;
-    targets[sources.back()] = member;
-    sources.pop_back();
+    targets[sources->second.back()] = member;
+    sources->second.pop_back();
   }
   return targets;
+}
+
+bool pplan::arePermutedBlocks(ArrayRef<int64_t> shape,
+                              const TensorSharding &from,
+                              const TensorSharding &to, ArrayRef<int8_t> axes,
+                              ArrayRef<int64_t> targets,
+                              const DeviceMesh &mesh) {
+  auto dims = getPermutedDims(shape, from, to, axes, mesh);
+  if (!dims ||
+      static_cast<int64_t>(targets.size()) != mesh.getProduct(axes))
+    return false;
+  for (auto [member, target] : llvm::enumerate(targets))
+    if (getBlock(member, *dims, from, axes, mesh) !=
+        getBlock(target, *dims, to, axes, mesh))
+      return false;
+  return true;
 }
 
 namespace {

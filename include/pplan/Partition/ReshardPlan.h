@@ -59,6 +59,13 @@ getPermutation(llvm::ArrayRef<int64_t> shape, const TensorSharding &from,
                const TensorSharding &to, llvm::ArrayRef<int8_t> axes,
                const DeviceMesh &mesh);
 
+/// True when sending the part of group member i to member targets[i] turns
+/// parts laid out by `from` into parts laid out by `to`.
+bool arePermutedBlocks(llvm::ArrayRef<int64_t> shape,
+                       const TensorSharding &from, const TensorSharding &to,
+                       llvm::ArrayRef<int8_t> axes,
+                       llvm::ArrayRef<int64_t> targets, const DeviceMesh &mesh);
+
 /// Finds the plan with the fewest bytes, then the fewest steps, among those
 /// that the moves of ReshardPlan.cpp can make. Always succeeds. `shape` is
 /// global. Shardings are taken without trivial axes.

@@ -118,7 +118,7 @@ static HostTensor getRandomTensor(Random &random, RankedTensorType type) {
     else if (isa<IntegerType>(type.getElementType()))
       value = pick(random, 0, 9);
     else
-      value = static_cast<double>(pick(random, -16, 16)) / 8;
+      value = (2 * pick(random, -8, 7) + 1) / 8.0; // not 0: x / 0 is not linear
   }
   return tensor;
 }
