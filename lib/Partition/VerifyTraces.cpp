@@ -45,8 +45,10 @@ public:
 
   TraceReport run() {
     // Ranks to look at again: those that an event may have set free.
-    for (int64_t rank = 0; rank < getNumRanks(); ++rank)
+    for (int64_t rank = 0; rank < getNumRanks() && report.ok; ++rank) {
+      checkOrder(rank);
       ready.push_back(rank);
+    }
     while (!ready.empty() && report.ok) {
       int64_t rank = ready.front();
       ready.pop_front();
@@ -110,6 +112,26 @@ private:
                             " is in a group that is not one of distinct ranks "
                             "with this one");
     return true;
+  }
+
+  /// All ranks enter collectives in the order of the program, even where
+  /// another order would complete with blocking groups.
+  void checkOrder(int64_t rank) {
+    const RankTrace &trace = traces[rank];
+    int64_t before = -1;
+    for (int64_t index = 0; index < static_cast<int64_t>(trace.size());
+         ++index) {
+      if (trace[index].kind != TraceKind::Collective)
+        continue;
+      if (before >= 0 && trace[before].site >= trace[index].site) {
+        next[rank] = index;
+        fail(rank, at(rank, index) +
+                       " comes before, in the order of the program, " +
+                       at(rank, before));
+        return;
+      }
+      before = index;
+    }
   }
 
   /// Goes on once the whole group stands before the same collective.

@@ -29,7 +29,8 @@ struct TraceEvent {
   std::string name;         ///< collective: its kind, element type and details
   std::vector<int64_t> group; ///< collective: ranks in group order
   int64_t bytes = 0;        ///< collective: sent from each rank; else the message
-  int64_t site = 0;         ///< collective: place in the program it comes from
+  /// Collective: its place in the program. Places increase along each trace.
+  int64_t site = 0;
   int64_t peer = -1;        ///< send, receive: the other rank
   int64_t tag = 0;          ///< send, receive
   int64_t handle = -1;      ///< send, receive: unique in the rank; wait: which

@@ -136,11 +136,11 @@ TEST(Traces, EveryMutationOfOneRankIsRejected) {
 }
 
 TEST(Traces, CircularWaitsAreNamed) {
-  // Two groups entered in opposite order.
+  // Three groups of two, each rank in another one first.
   std::vector<RankTrace> traces = {
       {makeCollective({0, 1}, 0), makeCollective({0, 2}, 1)},
-      {makeCollective({1, 2}, 2), makeCollective({0, 1}, 0)},
-      {makeCollective({0, 2}, 1), makeCollective({1, 2}, 2)}};
+      {makeCollective({1, 2}, 0), makeCollective({0, 1}, 1)},
+      {makeCollective({0, 2}, 0), makeCollective({1, 2}, 1)}};
   TraceReport report = verifyTraces(traces);
   EXPECT_FALSE(report.ok);
   EXPECT_NE(report.message.find("wait for each other"), std::string::npos);
@@ -177,5 +177,8 @@ TEST(Traces, LooseEndsAreRejected) {
   EXPECT_NE(message({{makeCollective({0, 1}, 0)}, {}}).find("has ended"),
             std::string::npos);
   EXPECT_NE(message({{makeCollective({1}, 0)}, {}}).find("distinct ranks"),
+            std::string::npos);
+  EXPECT_NE(message({{makeCollective({0}, 1), makeCollective({0}, 0)}})
+                .find("order of the program"),
             std::string::npos);
 }
