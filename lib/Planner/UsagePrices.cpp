@@ -82,7 +82,10 @@ bool UsagePrices::evaluate(const Prices &prices, Point &point) {
       next.choice = exact->decode();
   } else {
     double bound = -kInfiniteCost;
-    for (unsigned sweep = 0; sweep < 200; ++sweep) {
+    // Messages are kept: after the first time a few sweeps follow the prices.
+    unsigned sweeps = model.hasLimit ? (swept ? 8 : 40) : 200;
+    swept = true;
+    for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
       double raised = bounded->sweep(unary);
       bool stalls = raised <= bound + 1e-5 * std::fabs(raised);
       bound = std::max(bound, raised);

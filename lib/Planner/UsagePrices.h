@@ -87,6 +87,7 @@ private:
   double ceiling;
   double scale;
   unsigned evaluationsLeft = 0;
+  bool swept = false;
   llvm::function_ref<double()> cutoff = nullptr;
   llvm::function_ref<void(const std::vector<unsigned> &)> visit = nullptr;
 };
