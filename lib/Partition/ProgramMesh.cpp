@@ -59,7 +59,7 @@ static void forEachSharding(
         if (auto sharding = dyn_cast<ShardingAttr>(part))
           visit(sharding, op);
   };
-  module.walk([&](Operation *op) {
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto all = op->getAttrOfType<ArrayAttr>(kShardingsAttr))
       for (auto sharding : all.getAsRange<ShardingAttr>())
         visit(sharding, op);

@@ -30,6 +30,7 @@ def InsertReshards : Pass<"pplan-insert-reshards", "::mlir::ModuleOp"> {
     Option<"reportBytes", "report-bytes", "int64_t", "0",
            "Remark on each reshard in which a device receives at least this many bytes; 0 reports none">,
   ];
+  let dependentDialects = ["::pplan::PPlanDialect"];
 }
 
 def Partition : Pass<"pplan-partition", "::mlir::ModuleOp"> {
@@ -54,7 +55,7 @@ def Partition : Pass<"pplan-partition", "::mlir::ModuleOp"> {
     Fails when an operation is not compatible with its shardings. A module
     without a mesh is given `@mesh = <[]>`, a single device.
   }];
-  let dependentDialects = ["::pplan::spmd::SPMDDialect"];
+  let dependentDialects = ["::pplan::PPlanDialect", "::pplan::spmd::SPMDDialect"];
 }
 
 def OptimizeCollectives : Pass<"spmd-optimize-collectives", "::mlir::func::FuncOp"> {
