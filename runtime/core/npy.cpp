@@ -182,7 +182,7 @@ pplan_status *findDtype(const std::string &Name, const std::string &Descr,
 
 pplan_status *parseNpy(const char *Data, uint64_t Size, const std::string &Name,
                        NpyHeader &Header) {
-  uint64_t Begin, Length;
+  uint64_t Begin = 0, Length = 0;
   if (pplan_status *Error = locate(Data, Size, Name, Begin, Length))
     return Error;
   std::string Descr;

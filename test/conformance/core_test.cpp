@@ -36,8 +36,9 @@ std::string problem(const std::string &File, NpyHeader *Header = nullptr) {
   NpyHeader Local;
   StatusPtr S(parseNpy(File.data(), File.size(), "f.npy",
                        Header ? *Header : Local));
-  if (S)
+  if (S) {
     EXPECT_EQ(pplan_rt_status_code(S.get()), PPLAN_BAD_INPUT);
+  }
   return S ? pplan_rt_status_message(S.get()) : "";
 }
 

@@ -42,36 +42,36 @@ void microKernel(int64_t K, const T *A, const T *B, int64_t BStep, T *C,
   using V = typename Vector<T>::Type;
   constexpr int L = Vector<T>::Lanes;
   V Sums[Rows][NV];
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int R = 0; R < Rows; ++R)
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int I = 0; I < NV; ++I)
       Sums[R][I] = V{};
   // The tile of C arrives while the products are summed up.
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int R = 0; R < Rows; ++R)
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int I = 0; I < NV; ++I)
       __builtin_prefetch(C + R * Ldc + I * L, 1);
-#pragma clang loop unroll(disable)
+  PPLAN_NO_UNROLL
   for (int64_t P = 0; P < K; ++P) {
     V Row[NV];
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int I = 0; I < NV; ++I)
       Row[I] = load(B + I * L);
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int R = 0; R < Rows; ++R) {
       V X = splat<T>(A[R]);
-#pragma clang loop unroll(full)
+      PPLAN_UNROLL
       for (int I = 0; I < NV; ++I)
         Sums[R][I] += X * Row[I];
     }
     A += GemmShape<T>::MR;
     B += BStep;
   }
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int R = 0; R < Rows; ++R)
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int I = 0; I < NV; ++I) {
       T *Out = C + R * Ldc + I * L;
       if constexpr (Add)
@@ -194,7 +194,7 @@ static inline void dots(const GemmArgs<T> &G, int64_t I, int64_t J, bool Add) {
   int64_t P = 0;
   for (; P + L <= G.K; P += L) {
     V X = load(A + P);
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int B = 0; B < NB; ++B)
       Sums[B] += X * load(G.B + (J + B) * G.Ldb + P);
   }

@@ -19,6 +19,16 @@
 #define PPLAN_VECTOR_BYTES 16
 #endif
 
+/// Before a loop whose trip count is known: makes it straight code, so that
+/// arrays of vectors become registers. Or keeps a loop as it is.
+#ifdef __clang__
+#define PPLAN_UNROLL _Pragma("clang loop unroll(full)")
+#define PPLAN_NO_UNROLL _Pragma("clang loop unroll(disable)")
+#else
+#define PPLAN_UNROLL _Pragma("GCC unroll 64")
+#define PPLAN_NO_UNROLL _Pragma("GCC unroll 1")
+#endif
+
 namespace pplan::rt::cpu::PPLAN_ISA {
 
 /// A vector register of T, its unsigned counterpart, and the number of lanes.

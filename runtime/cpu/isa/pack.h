@@ -37,15 +37,15 @@ static inline __attribute__((always_inline)) void
 transpose(typename Vector<T>::Type *X) {
   using V = typename Vector<T>::Type;
   constexpr int L = Vector<T>::Lanes;
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int Round = 1; Round < L; Round *= 2) {
     V Y[L];
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int I = 0; I < L / 2; ++I) {
       Y[2 * I] = interleave<false>(X[I], X[I + L / 2]);
       Y[2 * I + 1] = interleave<true>(X[I], X[I + L / 2]);
     }
-#pragma clang loop unroll(full)
+    PPLAN_UNROLL
     for (int I = 0; I < L; ++I)
       X[I] = Y[I];
   }
@@ -58,7 +58,7 @@ sumOf(typename Vector<T>::Type V) {
   constexpr int L = Vector<T>::Lanes;
   T Lane[L];
   store(Lane, V);
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int H = L / 2; H > 0; H /= 2)
     for (int I = 0; I < H; ++I)
       Lane[I] += Lane[I + H];
@@ -77,14 +77,14 @@ static void packFromRows(const T *Src, int64_t Ld, int64_t Rows, int64_t Depth,
   for (; P + L <= Depth; P += L)
     for (int G = 0; G < Groups; ++G) {
       V X[L];
-#pragma clang loop unroll(full)
+      PPLAN_UNROLL
       for (int R = 0; R < L; ++R)
         X[R] = G * L + R < (Full ? Width : Rows)
                    ? load(Src + (G * L + R) * Ld + P) * splat<T>(Factor)
                    : V{};
       transpose<T>(X);
       int64_t Left = Width - G * L;
-#pragma clang loop unroll(full)
+      PPLAN_UNROLL
       for (int R = 0; R < L; ++R) {
         T *To = Out + (P + R) * Width + G * L;
         if (Groups == 1 || Left >= L) // known when compiling

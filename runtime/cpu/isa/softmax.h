@@ -53,7 +53,7 @@ expNonPositive(typename Vector<T>::Type X) {
   for (int D = 2; D <= K::Degree; ++D)
     Factorial *= static_cast<T>(D);
   V P = splat<T>(T(1) / Factorial);
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int D = K::Degree; D >= 1; --D) {
     Factorial /= static_cast<T>(D);
     P = P * R + splat<T>(T(1) / Factorial);
@@ -70,7 +70,7 @@ static inline T maxOf(typename Vector<T>::Type V) {
   constexpr int L = Vector<T>::Lanes;
   T Lane[L];
   store(Lane, V);
-#pragma clang loop unroll(full)
+  PPLAN_UNROLL
   for (int H = L / 2; H > 0; H /= 2)
     for (int I = 0; I < H; ++I)
       Lane[I] = Lane[I] > Lane[I + H] ? Lane[I] : Lane[I + H];
