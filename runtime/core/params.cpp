@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sys/mman.h>
 
 namespace pplan::rt {
 
@@ -89,11 +90,17 @@ const char *ParamStore::global(int32_t I) const {
 void ParamStore::fill(Copy &C, int32_t I, const Region &R) {
   const pplan_param &Param = P.params[I];
   uint64_t Bytes = byteSize(localSizes(Param.tensor), Param.tensor.dtype);
-  uint64_t Alignment = std::max<uint64_t>(P.param_alignment, 64);
-  Bytes = (Bytes + Alignment - 1) / Alignment * Alignment;
-  C.Memory = std::aligned_alloc(Alignment, std::max(Bytes, Alignment));
+  // Large copies in huge pages: packing weights for a GEMM walks over many pages.
+  constexpr uint64_t HugePage = 2u << 20;
+  bool Huge = Bytes >= 2 * HugePage;
+  uint64_t Alignment =
+      std::max<uint64_t>(P.param_alignment, Huge ? HugePage : 64);
+  uint64_t Rounded = (Bytes + Alignment - 1) / Alignment * Alignment;
+  C.Memory = std::aligned_alloc(Alignment, std::max(Rounded, Alignment));
   if (!C.Memory)
     return;
+  if (Huge) // whole ones only, so that no memory beyond the copy is touched
+    madvise(C.Memory, Bytes / HugePage * HugePage, MADV_HUGEPAGE);
   scatter(static_cast<char *>(C.Memory), global(I), Param.tensor, R);
   if (Param.path)
     Maps.at(Param.path)
