@@ -119,6 +119,7 @@ bool pplan::driver::parseCommandLine(int argc, char **argv, Command &command,
     return true;
   }
   Parser parser;
+  cl::HideUnrelatedOptions(parser.category); // LLVM's own, in --help
   std::string message;
   raw_string_ostream errors(message);
   bool parsed = cl::ParseCommandLineOptions(

@@ -55,6 +55,7 @@ Session::Session(const Options &options, std::string executable)
   context = std::make_unique<MLIRContext>(registry,
                                           MLIRContext::Threading::DISABLED);
   context->loadAllAvailableDialects();
+  context->printOpOnDiagnostic(false); // that would be the whole module
   handler = std::make_unique<SourceMgrDiagnosticHandler>(sources, context.get(),
                                                          llvm::errs());
 }
@@ -131,6 +132,10 @@ int Session::loadModel() {
   }
   sources.AddNewSourceBuffer(std::move(file), SMLoc());
   module = parseSourceFile<ModuleOp>(sources, context.get());
+  if (module && module->getOps<func::FuncOp>().empty()) {
+    llvm::errs() << "pplan: '" << options.model << "' has no function\n";
+    return kExitBadInput;
+  }
   return module ? kExitDone : kExitBadInput;
 }
 

@@ -40,6 +40,21 @@ getProcessor(const CodegenOptions &options) {
   return {cpu, features};
 }
 
+/// LLVM ends the process when it is asked for a processor that it does not know
+/// or that lacks 64-bit code, so that is found out first.
+static bool isUsable(const llvm::Target &target, const llvm::Triple &triple,
+                     StringRef cpu) {
+  std::unique_ptr<llvm::MCSubtargetInfo> generic(
+      target.createMCSubtargetInfo(triple, "", ""));
+  if (!generic || !generic->isCPUStringValid(cpu))
+    return false;
+  if (triple.getArch() != llvm::Triple::x86_64)
+    return true;
+  std::unique_ptr<llvm::MCSubtargetInfo> chosen(
+      target.createMCSubtargetInfo(triple, cpu, ""));
+  return chosen && chosen->checkFeatures("+64bit");
+}
+
 static FailureOr<std::unique_ptr<llvm::TargetMachine>>
 createMachine(ModuleOp module, const CodegenOptions &options) {
   llvm::InitializeNativeTarget();
@@ -53,14 +68,16 @@ createMachine(ModuleOp module, const CodegenOptions &options) {
     return module.emitError("cannot generate code for '")
            << triple.str() << "': " << error;
   auto [cpu, features] = getProcessor(options);
+  if (!isUsable(*target, triple, cpu))
+    return module.emitError("unknown processor '")
+           << cpu << "' for " << triple.str()
+           << "; 'native' is the one of this machine";
   llvm::TargetOptions targetOptions;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, cpu, features, targetOptions, llvm::Reloc::PIC_, std::nullopt,
       static_cast<llvm::CodeGenOptLevel>(std::min(options.optLevel, 3u))));
-  if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
-    return module.emitError("unknown processor '")
-           << cpu << "' for " << triple.str()
-           << "; 'native' is the one of this machine";
+  if (!machine)
+    return module.emitError("cannot generate code for '") << triple.str() << "'";
   return machine;
 }
 

@@ -104,6 +104,30 @@ static Value emitFloatToInt(Emitter &e, Value value, Type to) {
   return e.create<arith::SelectOp>(tooLow, integer(low), result);
 }
 
+/// f64 to f32, inexact values to the neighbour with an odd last bit: rounding
+/// that once more, to 16 bits, gives what rounding the f64 at once would give
+/// (Boldo and Melquiond, "When double rounding is odd", 2005).
+static Value emitRoundToOdd(Emitter &e, Value value) {
+  Type i32 = e.b.getI32Type(), f32 = e.b.getF32Type();
+  Type f64 = value.getType();
+  auto compare = [&](arith::CmpFPredicate predicate, Value x, Value y) {
+    return e.create<arith::CmpFOp>(predicate, x, y);
+  };
+  Value nearest = e.create<arith::TruncFOp>(f32, value);
+  Value back = e.create<arith::ExtFOp>(f64, nearest);
+  Value isInexact = compare(arith::CmpFPredicate::ONE, back, value);
+  Value isAway =
+      compare(arith::CmpFPredicate::OGT, e.create<math::AbsFOp>(back),
+              e.create<math::AbsFOp>(value));
+  Value one = e.constantInt(i32, 1);
+  Value bits = e.create<arith::BitcastOp>(i32, nearest);
+  Value truncated = e.create<arith::SelectOp>(
+      isAway, Value(e.create<arith::SubIOp>(bits, one)), bits);
+  Value odd = e.create<arith::SelectOp>(
+      isInexact, Value(e.create<arith::OrIOp>(truncated, one)), bits);
+  return e.create<arith::BitcastOp>(f32, odd);
+}
+
 Value memory::emitConvert(Emitter &e, Value value, Type from, Type to) {
   Type target = getComputeType(to);
   Type source = value.getType();
@@ -116,12 +140,10 @@ Value memory::emitConvert(Emitter &e, Value value, Type from, Type to) {
                                      e.constant(source, 0.0));
     if (!isa<FloatType>(to))
       return emitFloatToInt(e, value, to);
-    // To f16 from f64 in one rounding: not by way of f32.
     unsigned fromWidth = source.getIntOrFloatBitWidth();
     unsigned toWidth = target.getIntOrFloatBitWidth();
     if (fromWidth == 64 && to.getIntOrFloatBitWidth() == 16)
-      return e.create<arith::ExtFOp>(
-          target, Value(e.create<arith::TruncFOp>(to, value)));
+      return emitRoundToOdd(e, value);
     if (toWidth > fromWidth)
       return e.create<arith::ExtFOp>(target, value);
     if (toWidth < fromWidth)

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "EmitReshard.h"
-#include "pplan/Partition/DeviceStates.h"
-#include "pplan/Partition/Neutral.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "pplan/Partition/DeviceStates.h"
+#include "pplan/Partition/Neutral.h"
 
 using namespace mlir;
 using namespace pplan;
@@ -37,10 +37,11 @@ public:
   /// The verifier's complaint, if it has one.
   std::optional<std::string> check() const {
     std::string message;
-    ScopedDiagnosticHandler handler(global->getContext(), [&](Diagnostic &diag) {
-      message += diag.str();
-      return success();
-    });
+    ScopedDiagnosticHandler handler(global->getContext(),
+                                    [&](Diagnostic &diag) {
+                                      message += diag.str();
+                                      return success();
+                                    });
     if (succeeded(verify(global)))
       return std::nullopt;
     return message;
@@ -88,11 +89,10 @@ static RankedTensorType inferType(Operation *op,
     SmallVector<int64_t> shape;
     for (char letter : contract.getResultLetters()) {
       size_t place = contract.getLhsLetters().find(letter);
-      shape.push_back(
-          place != StringRef::npos
-              ? operands[0].globalType.getDimSize(place)
-              : operands[1].globalType.getDimSize(
-                    contract.getRhsLetters().find(letter)));
+      shape.push_back(place != StringRef::npos
+                          ? operands[0].globalType.getDimSize(place)
+                          : operands[1].globalType.getDimSize(
+                                contract.getRhsLetters().find(letter)));
     }
     return withElement(shape);
   }
@@ -104,8 +104,7 @@ static RankedTensorType inferType(Operation *op,
   }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     SmallVector<int64_t> shape;
-    for (auto [dim, size] :
-         llvm::enumerate(operands[0].globalType.getShape()))
+    for (auto [dim, size] : llvm::enumerate(operands[0].globalType.getShape()))
       if (!llvm::is_contained(reduce.getDims(), static_cast<int64_t>(dim)))
         shape.push_back(size);
     return withElement(shape);
@@ -128,7 +127,8 @@ inferSharding(const ShardingRule &rule, ArrayRef<DeviceState> operands,
   FactorAxes axes(rule.factors.size());
   AxisList passed;
   for (auto [index, operand] : llvm::enumerate(operands)) {
-    auto own = inferFactorAxes(rule, rule.operands[index], operand.sharding, mesh);
+    auto own =
+        inferFactorAxes(rule, rule.operands[index], operand.sharding, mesh);
     if (!own)
       return std::nullopt;
     for (auto [id, list] : llvm::enumerate(*own))
@@ -169,8 +169,7 @@ MaybeState DeviceStates::checkAgainstRule(Operation *op,
                                           bool isRangeChecked) {
   DeviceState result;
   result.kind = DeviceState::Part;
-  result.globalType =
-      claimed ? claimed->globalType : inferType(op, operands);
+  result.globalType = claimed ? claimed->globalType : inferType(op, operands);
   if (!result.globalType)
     return op->emitOpError("needs spmd.state: the global shape of its result "
                            "does not follow from its operands");
@@ -179,7 +178,8 @@ MaybeState DeviceStates::checkAgainstRule(Operation *op,
   if (auto message = global.check())
     return op->emitOpError("is no valid operation on its global types: ")
            << *message;
-  ShardingRule rule = cast<ShardableOpInterface>(global.get()).getShardingRule();
+  ShardingRule rule =
+      cast<ShardableOpInterface>(global.get()).getShardingRule();
   SmallVector<TensorSharding> shardings;
   for (const DeviceState &operand : operands)
     shardings.push_back(operand.sharding);
@@ -194,8 +194,8 @@ MaybeState DeviceStates::checkAgainstRule(Operation *op,
     auto diag = op->emitOpError("runs on parts that do not fit together: ")
                 << why;
     for (auto [index, operand] : llvm::enumerate(operands))
-      diag.attachNote(op->getLoc()) << "operand " << index << " is "
-                                    << describe(operand, meshAttr);
+      diag.attachNote(op->getLoc())
+          << "operand " << index << " is " << describe(operand, meshAttr);
     return failure();
   }
   for (auto [index, operand] : llvm::enumerate(operands)) {
@@ -336,7 +336,8 @@ MaybeState DeviceStates::visitSplitGather(SelectOp op) {
   auto index = gather.getIndices().getDefiningOp<SubOp>();
   Attribute claim = op->getAttr(kStateAttr);
   auto fail = [&](const Twine &what) {
-    return op.emitOpError("does not select what is looked up in a split table: ")
+    return op.emitOpError(
+               "does not select what is looked up in a split table: ")
            << what;
   };
   if (!both || !index || !claim)
@@ -367,8 +368,8 @@ MaybeState DeviceStates::visitSplitGather(SelectOp op) {
       !isInteger(upper.getRhs(), offset.getSize() - 1))
     return fail("the indices are not clamped to the table");
   Attribute zero = getSplat(op.getOnFalse());
-  if (zero != getNeutralElement(ReductionKind::Sum,
-                                op.getType().getElementType()))
+  if (zero !=
+      getNeutralElement(ReductionKind::Sum, op.getType().getElementType()))
     return fail("absent rows are not zero");
   DeviceState indices = resolve(upper.getResult());
   MaybeState state = readState(claim, op, op.getType());

@@ -38,13 +38,12 @@ LogicalResult DeviceStates::checkLocalType(Operation *op, Type type,
   auto tensor = cast<RankedTensorType>(type);
   if (state.kind != DeviceState::Part ||
       (tensor.getElementType() == state.globalType.getElementType() &&
-       tensor.getShape() ==
-           ArrayRef(getLocalShape(state.globalType.getShape(), state.sharding,
-                                  mesh))))
+       tensor.getShape() == ArrayRef(getLocalShape(state.globalType.getShape(),
+                                                   state.sharding, mesh))))
     return success();
   return op->emitOpError("has a value of type ")
-         << type << " where a device's part of "
-         << describe(state, meshAttr) << " is due";
+         << type << " where a device's part of " << describe(state, meshAttr)
+         << " is due";
 }
 
 MaybeState DeviceStates::readState(Attribute attr, Operation *op,
@@ -81,8 +80,9 @@ LogicalResult DeviceStates::visitArguments() {
     Attribute layout = function.getArgAttr(i, spmd::kLayoutAttr);
     if (!layout)
       return function.emitOpError("argument ")
-             << i << " has no spmd.layout, which says what part of it a device "
-                     "is passed";
+             << i
+             << " has no spmd.layout, which says what part of it a device "
+                "is passed";
     MaybeState state = readState(layout, function, argument.getType());
     if (failed(state))
       return failure();
@@ -96,8 +96,9 @@ LogicalResult DeviceStates::visitReturn(func::ReturnOp ret) {
     Attribute layout = function.getResultAttr(i, spmd::kLayoutAttr);
     if (!layout)
       return function.emitOpError("result ")
-             << i << " has no spmd.layout, which says what part of it a device "
-                     "returns";
+             << i
+             << " has no spmd.layout, which says what part of it a device "
+                "returns";
     MaybeState declared = readState(layout, function, operand.getType());
     if (failed(declared))
       return failure();
@@ -124,7 +125,8 @@ LogicalResult DeviceStates::run() {
   // Layouts and collectives must name one mesh; the first met is it.
   MeshOp found = lookupMesh(function, FlatSymbolRefAttr());
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto layout = function.getArgAttrOfType<ArrayAttr>(i, spmd::kLayoutAttr))
+    if (auto layout =
+            function.getArgAttrOfType<ArrayAttr>(i, spmd::kLayoutAttr))
       if (!layout.empty())
         if (auto sharding = dyn_cast<ShardingAttr>(layout[0]))
           if (MeshOp named = lookupMesh(function, sharding.getMesh()))
@@ -139,14 +141,16 @@ LogicalResult DeviceStates::run() {
   for (Operation &op : function.getBody().front()) {
     if (auto ret = dyn_cast<func::ReturnOp>(op))
       return visitReturn(ret);
-    if (op.getNumResults() != 1 || !isa<RankedTensorType>(op.getResultTypes()[0]))
+    if (op.getNumResults() != 1 ||
+        !isa<RankedTensorType>(op.getResultTypes()[0]))
       return op.emitOpError("is no operation of a device program");
     auto named = op.getAttrOfType<FlatSymbolRefAttr>("mesh");
     if (named && named != meshName)
       return op.emitOpError("works on mesh ")
              << named << ", the program runs on " << meshName;
     MaybeState state = visit(&op);
-    if (failed(state) || failed(checkLocalType(&op, op.getResultTypes()[0], *state)))
+    if (failed(state) ||
+        failed(checkLocalType(&op, op.getResultTypes()[0], *state)))
       return failure();
     states[op.getResult(0)] = std::move(*state);
   }
@@ -230,10 +234,9 @@ MaybeState DeviceStates::visitPermute(spmd::PermuteOp op,
   if (failed(state))
     return failure();
   AxisList axes = getAxes(op.getAxes());
-  bool fits =
-      state->globalType == input.globalType &&
-      arePermutedBlocks(input.globalType.getShape(), input.sharding,
-                        state->sharding, axes, op.getTargets(), mesh);
+  bool fits = state->globalType == input.globalType &&
+              arePermutedBlocks(input.globalType.getShape(), input.sharding,
+                                state->sharding, axes, op.getTargets(), mesh);
   if (fits)
     return state;
   return op.emitOpError("targets [")
@@ -262,8 +265,8 @@ MaybeState DeviceStates::visitDevice(Operation *op) {
             state.globalType.getDimSize(dim) ||
         state.sharding.dims[dim] != axes)
       return op->emitOpError("masks a dimension of size ")
-             << mask.getSize() << " over " << mask.getAxes() << ", but "
-             << dim << " is a dimension of " << describe(input, meshAttr);
+             << mask.getSize() << " over " << mask.getAxes() << ", but " << dim
+             << " is a dimension of " << describe(input, meshAttr);
     state.fills[dim] = mask.getFill();
     return state;
   }

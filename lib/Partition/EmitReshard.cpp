@@ -32,24 +32,24 @@ static Value emitMakePartial(OpBuilder &builder, Location loc,
   auto type = getTensorType(value);
   auto scalar = RankedTensorType::get({}, builder.getI64Type());
   Value place = spmd::ShardOffsetOp::create(
-      builder, loc, scalar, mesh.sizes.getProduct(step.axes), mesh.name.getValue(),
-      spmd::getAxisNames(step.axes, mesh.attr));
+      builder, loc, scalar, mesh.sizes.getProduct(step.axes),
+      mesh.name.getValue(), spmd::getAxisNames(step.axes, mesh.attr));
   Value zero = makeSplat(builder, loc, scalar, builder.getI64IntegerAttr(0));
   Value isFirst = CompareOp::create(builder, loc, Predicate::EQ, place, zero);
   Value condition = BroadcastOp::create(
       builder, loc, RankedTensorType::get(type.getShape(), builder.getI1Type()),
       isFirst, ArrayRef<int64_t>());
-  Value neutral = makeSplat(
-      builder, loc, type,
-      getNeutralElement(step.reduction, type.getElementType()));
+  Value neutral =
+      makeSplat(builder, loc, type,
+                getNeutralElement(step.reduction, type.getElementType()));
   return SelectOp::create(builder, loc, type, condition, value, neutral);
 }
 
 static Value emitStep(OpBuilder &builder, Location loc, const ProgramMesh &mesh,
                       Value value, RankedTensorType globalType,
                       const ReshardStep &step) {
-  auto type = withShape(globalType, getLocalShape(globalType.getShape(),
-                                                  step.after, mesh.sizes));
+  auto type = withShape(
+      globalType, getLocalShape(globalType.getShape(), step.after, mesh.sizes));
   ArrayAttr axes = spmd::getAxisNames(step.axes, mesh.attr);
   switch (step.kind) {
   case ReshardKind::Slice:
@@ -65,7 +65,8 @@ static Value emitStep(OpBuilder &builder, Location loc, const ProgramMesh &mesh,
                                      mesh.name.getValue(), axes);
   case ReshardKind::ReduceScatter:
     return spmd::ReduceScatterOp::create(builder, loc, type, step.reduction,
-                                         value, step.dim, mesh.name.getValue(), axes);
+                                         value, step.dim, mesh.name.getValue(),
+                                         axes);
   case ReshardKind::AllToAll:
     return spmd::AllToAllOp::create(builder, loc, type, value, step.toDim,
                                     step.dim, mesh.name.getValue(), axes);

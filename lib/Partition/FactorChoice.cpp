@@ -136,8 +136,8 @@ private:
       choice.bytes += getBytes(op->getOperand(i).getType(), operands[i],
                                choice.operands[i]);
     for (size_t i = 0; i < results.size(); ++i)
-      choice.bytes += getBytes(op->getResult(i).getType(), choice.results[i],
-                               results[i]);
+      choice.bytes +=
+          getBytes(op->getResult(i).getType(), choice.results[i], results[i]);
     if (!best || isBetter(choice))
       best = std::move(choice);
   }

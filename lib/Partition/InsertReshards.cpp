@@ -27,8 +27,7 @@ public:
   LogicalResult run() {
     if (failed(checkBoundary(function)))
       return failure();
-    for (Operation &op :
-         llvm::make_early_inc_range(function.getBody().front()))
+    for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
       if (failed(visit(&op)))
         return failure();
     return success();
@@ -57,8 +56,7 @@ private:
     ShardingRule rule = shardable.getShardingRule();
     if (getCompatibleFactorAxes(op, rule, operands, results, mesh.sizes))
       return success();
-    FactorChoice choice =
-        chooseFactors(op, rule, operands, results, planner);
+    FactorChoice choice = chooseFactors(op, rule, operands, results, planner);
     for (auto [operand, target] :
          llvm::zip(op->getOpOperands(), choice.operands))
       reshardOperand(operand, target,
@@ -107,8 +105,8 @@ private:
   }
 
   Value create(OpBuilder &builder, Value value, const TensorSharding &target) {
-    auto reshard = ReshardOp::create(builder, value.getLoc(), value.getType(),
-                                     value);
+    auto reshard =
+        ReshardOp::create(builder, value.getLoc(), value.getType(), value);
     setSharding(reshard, mesh.write(target));
     return reshard;
   }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "EmitReshard.h"
-#include "pplan/Partition/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "pplan/Partition/Passes.h"
 
 namespace pplan {
 #define GEN_PASS_DEF_OPTIMIZECOLLECTIVES
@@ -60,12 +60,10 @@ struct FuseReduceScatter : OpRewritePattern<ShardSliceOp> {
     }
     Value result = ReduceScatterOp::create(
         rewriter, reduce.getLoc(), slice.getType(), reduce.getKind(),
-        reduce.getInput(), slice.getDim(), slice.getMesh(),
-        slice.getAxes());
+        reduce.getInput(), slice.getDim(), slice.getMesh(), slice.getAxes());
     if (!rest.empty())
       result = AllReduceOp::create(rewriter, reduce.getLoc(), slice.getType(),
-                                   reduce.getKind(), result,
-                                   slice.getMesh(),
+                                   reduce.getKind(), result, slice.getMesh(),
                                    rewriter.getArrayAttr(rest));
     rewriter.replaceOp(slice, result);
     return success();
@@ -89,8 +87,7 @@ struct NarrowBeforeGather : OpRewritePattern<ConvertOp> {
         RankedTensorType::get(part.getShape(), element), gather.getInput());
     copyState(gather.getInput(), narrow);
     rewriter.replaceOpWithNewOp<AllGatherOp>(convert, convert.getType(), narrow,
-                                             gather.getDim(),
-                                             gather.getMesh(),
+                                             gather.getDim(), gather.getMesh(),
                                              gather.getAxes());
     return success();
   }
@@ -102,15 +99,15 @@ struct NarrowBeforeGather : OpRewritePattern<ConvertOp> {
     if (!state || state.size() != 2)
       return;
     auto type = dyn_cast<TypeAttr>(state[1]);
-    auto tensor = type ? dyn_cast<RankedTensorType>(type.getValue())
-                       : RankedTensorType();
+    auto tensor =
+        type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
     if (!tensor)
       return;
-    auto converted = RankedTensorType::get(
-        tensor.getShape(), getTensorType(to).getElementType());
+    auto converted = RankedTensorType::get(tensor.getShape(),
+                                           getTensorType(to).getElementType());
     to.getDefiningOp()->setAttr(
-        kStateAttr, ArrayAttr::get(op->getContext(),
-                                   {state[0], TypeAttr::get(converted)}));
+        kStateAttr,
+        ArrayAttr::get(op->getContext(), {state[0], TypeAttr::get(converted)}));
   }
 };
 
@@ -128,17 +125,16 @@ struct WidenAfterGather : OpRewritePattern<AllGatherOp> {
       return failure();
     auto type = getTensorType(gather.getResult());
     Value whole = AllGatherOp::create(
-        rewriter, gather.getLoc(),
-        RankedTensorType::get(type.getShape(), from), convert.getInput(),
-        gather.getDim(), gather.getMesh(), gather.getAxes());
+        rewriter, gather.getLoc(), RankedTensorType::get(type.getShape(), from),
+        convert.getInput(), gather.getDim(), gather.getMesh(),
+        gather.getAxes());
     rewriter.replaceOpWithNewOp<ConvertOp>(gather, type, whole);
     return success();
   }
 };
 
 /// A collective in a group of one device, or a permutation that moves nothing.
-template <typename OpTy>
-struct DropTrivial : OpRewritePattern<OpTy> {
+template <typename OpTy> struct DropTrivial : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
@@ -167,15 +163,16 @@ struct OptimizeCollectivesPass
                  DropTrivial<ShardSliceOp>>(&getContext());
     auto count = [&] {
       int64_t collectives = 0;
-      getOperation().walk([&](Operation *op) { collectives += isCollective(op); });
+      getOperation().walk(
+          [&](Operation *op) { collectives += isCollective(op); });
       return collectives;
     };
     int64_t before = count();
     // Folding is off: folders do not keep `spmd.state`.
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
-                                     config)))
+    if (failed(
+            applyPatternsGreedily(getOperation(), std::move(patterns), config)))
       return signalPassFailure();
     numRewritten += before - count();
   }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "EmitReshard.h"
+#include "mlir/IR/IRMapping.h"
 #include "pplan/Partition/Neutral.h"
 #include "pplan/Partition/Passes.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace pplan {
 #define GEN_PASS_DEF_PARTITION
@@ -22,24 +22,23 @@ namespace {
 /// Lends offsets and slices to operations that need more than a clone.
 class ContextImpl : public PartitionContext {
 public:
-  ContextImpl(const ProgramMesh &mesh, ReshardPlanner &planner,
-              FactorAxes axes)
+  ContextImpl(const ProgramMesh &mesh, ReshardPlanner &planner, FactorAxes axes)
       : mesh(mesh), planner(planner), axes(std::move(axes)) {}
   const FactorAxes &getFactorAxes() const override { return axes; }
   const DeviceMesh &getMesh() const override { return mesh.sizes; }
   Value getShardOffset(OpBuilder &builder, Location loc, int64_t n,
                        ArrayRef<int8_t> dimAxes) override {
     auto type = RankedTensorType::get({}, builder.getI64Type());
-    return spmd::ShardOffsetOp::create(
-        builder, loc, type, n, mesh.name.getValue(),
-        spmd::getAxisNames(dimAxes, mesh.attr));
+    return spmd::ShardOffsetOp::create(builder, loc, type, n,
+                                       mesh.name.getValue(),
+                                       spmd::getAxisNames(dimAxes, mesh.attr));
   }
   Value sliceShard(OpBuilder &builder, Value value,
                    const TensorSharding &sharding) override {
     auto type = getTensorType(value);
-    const ReshardPlan &plan = planner.get(
-        type.getShape(), getElementBytes(type.getElementType()),
-        TensorSharding::getReplicated(type.getRank()), sharding);
+    const ReshardPlan &plan =
+        planner.get(type.getShape(), getElementBytes(type.getElementType()),
+                    TensorSharding::getReplicated(type.getRank()), sharding);
     return emitReshard(builder, value.getLoc(), mesh, value, type, plan);
   }
 
@@ -64,10 +63,9 @@ public:
     body.push_back(block);
     builder.setInsertionPointToEnd(block);
     for (BlockArgument argument : old->getArguments())
-      local.map(argument,
-                block->addArgument(getLocalType(argument.getType(),
-                                                mesh.read(argument)),
-                                   argument.getLoc()));
+      local.map(argument, block->addArgument(getLocalType(argument.getType(),
+                                                          mesh.read(argument)),
+                                             argument.getLoc()));
     for (Operation &op : *old)
       if (failed(visit(&op))) {
         block->erase();
@@ -147,7 +145,8 @@ private:
     if (failed(parts) || parts->size() != 1 || parts->front().getType() != type)
       return op.emitOpError("has no form on one device with result sharding ")
              << sharding.str(mesh.attr);
-    local.map(result, annotate(parts->front(), getTensorType(result), sharding));
+    local.map(result,
+              annotate(parts->front(), getTensorType(result), sharding));
     return success();
   }
 
@@ -162,8 +161,7 @@ private:
           const Factor &factor = rule.factors[id];
           if (factor.kind != FactorKind::Reduction ||
               isEvenlySplit(factor.size, axes[id], mesh.sizes) ||
-              (isa<GatherOp>(op) &&
-               isFlat(factor.size, axes[id], mesh.sizes)))
+              (isa<GatherOp>(op) && isFlat(factor.size, axes[id], mesh.sizes)))
             continue;
           Type element = getTensorType(values[index]).getElementType();
           values[index] = spmd::MaskPaddingOp::create(
@@ -184,9 +182,9 @@ private:
       auto scalar = withShape(globalType, {});
       Value element = ConstantOp::create(builder, constant.getLoc(), scalar,
                                          splat.resizeSplat(scalar));
-      value = BroadcastOp::create(builder, constant.getLoc(),
-                                  getTensorType(value), element,
-                                  ArrayRef<int64_t>());
+      value =
+          BroadcastOp::create(builder, constant.getLoc(), getTensorType(value),
+                              element, ArrayRef<int64_t>());
       constant.erase();
     }
     value.getDefiningOp()->setAttr(kStateAttr,
@@ -199,9 +197,9 @@ private:
     SmallVector<Type> inputs(block->getArgumentTypes()), results;
     for (BlockArgument argument : old->getArguments()) {
       unsigned i = argument.getArgNumber();
-      function.setArgAttr(i, spmd::kLayoutAttr,
-                          makeStateAttr(mesh, mesh.read(argument),
-                                        getTensorType(argument)));
+      function.setArgAttr(
+          i, spmd::kLayoutAttr,
+          makeStateAttr(mesh, mesh.read(argument), getTensorType(argument)));
       function.removeArgAttr(i, kShardingAttr);
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i) {

@@ -3,9 +3,9 @@
 // Registers the passes of the phase and puts them in order.
 //
 //===----------------------------------------------------------------------===//
-#include "pplan/Partition/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "pplan/Partition/Passes.h"
 
 using namespace mlir;
 

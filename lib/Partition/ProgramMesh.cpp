@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProgramMesh.h"
+#include "mlir/IR/Builders.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
 #include "pplan/Partition/ReshardPlan.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace pplan;
@@ -29,8 +29,7 @@ TensorSharding ProgramMesh::readResult(func::FuncOp function,
 }
 
 int64_t pplan::getElementBytes(Type type) {
-  unsigned bits =
-      type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 8;
+  unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 8;
   return bits < 8 ? 1 : bits / 8;
 }
 
@@ -50,9 +49,9 @@ LogicalResult pplan::checkBoundary(func::FuncOp function) {
 }
 
 /// Calls `visit` with each sharding in the module and where it stands.
-static void forEachSharding(
-    ModuleOp module,
-    llvm::function_ref<void(ShardingAttr, Operation *)> visit) {
+static void
+forEachSharding(ModuleOp module,
+                llvm::function_ref<void(ShardingAttr, Operation *)> visit) {
   auto visitLayout = [&](Attribute attr, Operation *op) {
     if (auto layout = dyn_cast_or_null<ArrayAttr>(attr))
       for (Attribute part : layout)

@@ -7,9 +7,9 @@
 #ifndef PPLAN_LIB_PARTITION_PROGRAMMESH_H
 #define PPLAN_LIB_PARTITION_PROGRAMMESH_H
 
-#include "pplan/Dialect/PPlan/PPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
 
 namespace pplan {
 

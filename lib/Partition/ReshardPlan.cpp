@@ -77,10 +77,10 @@ getPermutedDims(ArrayRef<int64_t> shape, const TensorSharding &from,
     // A dimension that stays as it is may still depend on the group.
     if (a == b && llvm::none_of(a, isInGroup))
       continue;
-    if (a != b && (!isFlat(shape[dim], a, mesh) ||
-                   !isFlat(shape[dim], b, mesh) ||
-                   mesh.getProduct(a) != mesh.getProduct(b) ||
-                   !llvm::all_of(a, isInGroup) || !llvm::all_of(b, isInGroup)))
+    if (a != b &&
+        (!isFlat(shape[dim], a, mesh) || !isFlat(shape[dim], b, mesh) ||
+         mesh.getProduct(a) != mesh.getProduct(b) ||
+         !llvm::all_of(a, isInGroup) || !llvm::all_of(b, isInGroup)))
       return std::nullopt;
     changed.push_back(dim);
   }
@@ -140,8 +140,7 @@ bool pplan::arePermutedBlocks(ArrayRef<int64_t> shape,
                               ArrayRef<int64_t> targets,
                               const DeviceMesh &mesh) {
   auto dims = getPermutedDims(shape, from, to, axes, mesh);
-  if (!dims ||
-      static_cast<int64_t>(targets.size()) != mesh.getProduct(axes))
+  if (!dims || static_cast<int64_t>(targets.size()) != mesh.getProduct(axes))
     return false;
   for (auto [member, target] : llvm::enumerate(targets))
     if (getBlock(member, *dims, from, axes, mesh) !=
@@ -209,9 +208,8 @@ private:
   }
   int64_t getParentSize(const TensorSharding &state, size_t dim,
                         size_t removed) const {
-    return getLocalSize(shape[dim],
-                        ArrayRef<int8_t>(state.dims[dim]).drop_back(removed),
-                        mesh);
+    return getLocalSize(
+        shape[dim], ArrayRef<int8_t>(state.dims[dim]).drop_back(removed), mesh);
   }
 
   ReshardStep makeStep(ReshardKind kind, ArrayRef<int8_t> axes, int dim,
@@ -223,19 +221,20 @@ private:
     step.after = state;
     return step;
   }
-  ReshardStep makeAllReduce(const TensorSharding &state, ArrayRef<int8_t> axes) {
+  ReshardStep makeAllReduce(const TensorSharding &state,
+                            ArrayRef<int8_t> axes) {
     ReshardStep step = makeStep(ReshardKind::AllReduce, axes, -1, state);
     step.reduction = state.partialKind;
-    llvm::erase_if(step.after.partial, [&](int8_t axis) {
-      return llvm::is_contained(axes, axis);
-    });
+    llvm::erase_if(step.after.partial,
+                   [&](int8_t axis) { return llvm::is_contained(axes, axis); });
     if (step.after.partial.empty())
       step.after.partialKind = ReductionKind::Sum;
     double k = mesh.getProduct(axes);
     step.bytes = 2 * (k - 1) / k * getBytes(state);
     return step;
   }
-  ReshardStep makeGather(const TensorSharding &state, size_t dim, size_t count) {
+  ReshardStep makeGather(const TensorSharding &state, size_t dim,
+                         size_t count) {
     ArrayRef<int8_t> axes = ArrayRef<int8_t>(state.dims[dim]).take_back(count);
     ReshardStep step = makeStep(ReshardKind::AllGather, axes, dim, state);
     step.after.dims[dim].truncate(state.dims[dim].size() - count);

@@ -21,11 +21,9 @@ using namespace pplan;
 /// straight line of collectives, so a larger mesh has no other orders.
 static constexpr int64_t kMaxEvents = 1 << 22;
 
-static LogicalResult verifyCommunication(func::FuncOp function,
-                                         MeshAttr mesh) {
+static LogicalResult verifyCommunication(func::FuncOp function, MeshAttr mesh) {
   int64_t collectives = 0;
-  function.walk(
-      [&](Operation *op) { collectives += spmd::isCollective(op); });
+  function.walk([&](Operation *op) { collectives += spmd::isCollective(op); });
   if (collectives * mesh.getNumDevices() > kMaxEvents) {
     function.emitRemark("has ")
         << collectives << " collectives on " << mesh.getNumDevices()

@@ -28,9 +28,8 @@ std::string pplan::describeEvent(const TraceEvent &event) {
     return "send of " + std::to_string(event.bytes) + " bytes to rank " +
            std::to_string(event.peer) + ", tag " + std::to_string(event.tag);
   case TraceKind::Recv:
-    return "receive of " + std::to_string(event.bytes) +
-           " bytes from rank " + std::to_string(event.peer) + ", tag " +
-           std::to_string(event.tag);
+    return "receive of " + std::to_string(event.bytes) + " bytes from rank " +
+           std::to_string(event.peer) + ", tag " + std::to_string(event.tag);
   case TraceKind::Wait:
     return "wait for handle " + std::to_string(event.handle);
   }
@@ -95,8 +94,8 @@ private:
     }
     auto found = handles[rank].find(event.handle);
     if (found == handles[rank].end())
-      return fail(rank, at(rank, next[rank]) +
-                            " waits for what was never started");
+      return fail(rank,
+                  at(rank, next[rank]) + " waits for what was never started");
     if (!found->second)
       return false;
     handles[rank].erase(found);
@@ -171,8 +170,8 @@ private:
       return fail(rank, at(rank, next[rank]) + " names no other rank");
     if (!handles[rank].emplace(event.handle, false).second)
       return fail(rank, at(rank, next[rank]) + " uses a handle that is in use");
-    auto channel = isSend ? std::pair(rank, event.peer)
-                          : std::pair(event.peer, rank);
+    auto channel =
+        isSend ? std::pair(rank, event.peer) : std::pair(event.peer, rank);
     std::deque<Post> &others = (isSend ? receives : sends)[channel];
     if (others.empty()) {
       (isSend ? sends : receives)[channel].push_back({rank, next[rank]});

@@ -44,8 +44,7 @@ private:
       return function.emitOpError("lacks the layout of an argument or result");
     auto sharding = cast<ShardingAttr>(parts[0]);
     MeshOp found = lookupMesh(function, sharding.getMesh());
-    auto type =
-        dyn_cast<RankedTensorType>(cast<TypeAttr>(parts[1]).getValue());
+    auto type = dyn_cast<RankedTensorType>(cast<TypeAttr>(parts[1]).getValue());
     if (!found || !type)
       return function.emitOpError("has a layout without mesh or tensor type");
     meshAttr = found.getShape();
@@ -146,9 +145,8 @@ private:
 
   HostTensor maskPadding(spmd::MaskPaddingOp op, int64_t device) {
     HostTensor result = values[op.getInput()][device];
-    ShardRange range =
-        getShardRange(op.getSize(), getOpAxes(op.getAxes()), mesh,
-                      getCoordinates(device, mesh));
+    ShardRange range = getShardRange(op.getSize(), getOpAxes(op.getAxes()),
+                                     mesh, getCoordinates(device, mesh));
     double fill;
     if (auto number = dyn_cast<FloatAttr>(op.getFill()))
       fill = number.getValueAsDouble();

@@ -132,8 +132,9 @@ static Binary getBinary(Operation *op, bool isInteger) {
                    ? +[](double a, double b) { return remainder(a, b, true); }
                    : +[](double a, double b) { return remainder(a, b, false); };
       })
-      .Case<PowOp>(
-          [](auto) { return +[](double a, double b) { return std::pow(a, b); }; })
+      .Case<PowOp>([](auto) {
+        return +[](double a, double b) { return std::pow(a, b); };
+      })
       .Case<MaxOp>([](auto) {
         return +[](double a, double b) { return nanOr(a, b, a > b ? a : b); };
       })
@@ -141,13 +142,19 @@ static Binary getBinary(Operation *op, bool isInteger) {
         return +[](double a, double b) { return nanOr(a, b, a < b ? a : b); };
       })
       .Case<AndOp>([](auto) {
-        return +[](double a, double b) { return double(toBits(a) & toBits(b)); };
+        return +[](double a, double b) {
+          return double(toBits(a) & toBits(b));
+        };
       })
       .Case<OrOp>([](auto) {
-        return +[](double a, double b) { return double(toBits(a) | toBits(b)); };
+        return +[](double a, double b) {
+          return double(toBits(a) | toBits(b));
+        };
       })
       .Case<XorOp>([](auto) {
-        return +[](double a, double b) { return double(toBits(a) ^ toBits(b)); };
+        return +[](double a, double b) {
+          return double(toBits(a) ^ toBits(b));
+        };
       })
       .Default(Binary(nullptr));
 }
@@ -187,8 +194,7 @@ std::optional<HostTensor> pplan::evaluateElementwise(Operation *op,
     });
   if (auto comparison = dyn_cast<CompareOp>(op))
     return map([&](int64_t i) {
-      return double(
-          compare(comparison.getPredicate(), in(0, i), in(1, i)));
+      return double(compare(comparison.getPredicate(), in(0, i), in(1, i)));
     });
   if (isa<SelectOp>(op))
     return map([&](int64_t i) { return in(0, i) != 0 ? in(1, i) : in(2, i); });

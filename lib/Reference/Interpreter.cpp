@@ -25,8 +25,7 @@ pplan::evaluateFunction(func::FuncOp function, ArrayRef<HostTensor> arguments) {
            << function.getNumArguments() << " arguments, given "
            << arguments.size();
   llvm::DenseMap<Value, HostTensor> values;
-  for (auto [argument, value] :
-       llvm::zip(function.getArguments(), arguments))
+  for (auto [argument, value] : llvm::zip(function.getArguments(), arguments))
     values[argument] = value;
   std::vector<HostTensor> results;
   for (Operation &op : function.getBody().front()) {

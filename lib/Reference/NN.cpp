@@ -62,9 +62,8 @@ static HostTensor evaluateContract(ContractOp op, HostOperands operands) {
 }
 
 static HostTensor evaluateReduce(ReduceOp op, HostOperands operands) {
-  HostTensor result(
-      op.getType().getShape(),
-      getNeutral(op.getKind(), op.getType().getElementType()));
+  HostTensor result(op.getType().getShape(),
+                    getNeutral(op.getKind(), op.getType().getElementType()));
   forEachIndex(operands[0]->shape, [&](Index index) {
     SmallVector<int64_t> to;
     for (auto [dim, i] : llvm::enumerate(index))
@@ -103,7 +102,8 @@ static HostTensor evaluateArgReduce(ArgReduceOp op, HostOperands operands) {
   forEachRow(operands[0]->shape, op.getDim(), [&](ArrayRef<int64_t> row) {
     size_t best = 0;
     for (size_t i = 1; i < row.size(); ++i) {
-      double value = operands[0]->data[row[i]], top = operands[0]->data[row[best]];
+      double value = operands[0]->data[row[i]],
+             top = operands[0]->data[row[best]];
       if (isMax ? value > top : value < top)
         best = i;
     }
@@ -161,8 +161,8 @@ static HostTensor normalise(const HostTensor &input, int64_t numDims,
     for (int64_t i = 0; i < row; ++i) {
       double value =
           (input.data[start + i] - mean) / std::sqrt(square + epsilon);
-      result.data[start + i] = value * (scale ? scale->data[i] : 1) +
-                               (bias ? bias->data[i] : 0);
+      result.data[start + i] =
+          value * (scale ? scale->data[i] : 1) + (bias ? bias->data[i] : 0);
     }
   }
   return result;
@@ -177,7 +177,8 @@ static HostTensor evaluateLayerNorm(LayerNormOp op, HostOperands operands) {
 
 static HostTensor evaluateAttention(AttentionOp op, HostOperands operands) {
   const HostTensor *mask = op.getMask() ? operands[3] : nullptr;
-  bool keeps = mask && getTensorType(op.getMask()).getElementType().isInteger(1);
+  bool keeps =
+      mask && getTensorType(op.getMask()).getElementType().isInteger(1);
   double scale = op.getScale().convertToDouble();
   int64_t batch = op.getDimSize(0, 'b'), heads = op.getDimSize(0, 'h'),
           queries = op.getDimSize(0, 't'), keys = op.getDimSize(1, 't'),

@@ -65,9 +65,8 @@ static double getSummand(double whole, const TensorSharding &sharding,
                          ArrayRef<int64_t> coordinates) {
   if (sharding.partial.empty())
     return whole;
-  bool isFirst = llvm::all_of(sharding.partial, [&](int8_t axis) {
-    return coordinates[axis] == 0;
-  });
+  bool isFirst = llvm::all_of(
+      sharding.partial, [&](int8_t axis) { return coordinates[axis] == 0; });
   constexpr double other = 3;
   switch (sharding.partialKind) {
   case ReductionKind::Sum:
@@ -103,10 +102,11 @@ static bool isClose(double a, double b, double tolerance) {
                        tolerance * (1 + std::max(std::fabs(a), std::fabs(b)));
 }
 
-std::optional<HostTensor>
-pplan::joinShards(ArrayRef<int64_t> shape, const DeviceTensors &parts,
-                  const TensorSharding &sharding, const DeviceMesh &mesh,
-                  double tolerance) {
+std::optional<HostTensor> pplan::joinShards(ArrayRef<int64_t> shape,
+                                            const DeviceTensors &parts,
+                                            const TensorSharding &sharding,
+                                            const DeviceMesh &mesh,
+                                            double tolerance) {
   double infinity = std::numeric_limits<double>::infinity();
   double neutrals[] = {0, 1, -infinity, infinity};
   double neutral = neutrals[static_cast<int>(sharding.partialKind)];
@@ -124,11 +124,10 @@ pplan::joinShards(ArrayRef<int64_t> shape, const DeviceTensors &parts,
                  getRanges(shape, sharding, mesh, coordinates),
                  [&](ArrayRef<int64_t> local, ArrayRef<int64_t> global) {
                    double value = parts[device].at(local);
-                   copy.at(global) =
-                       sharding.partial.empty()
-                           ? value
-                           : combine(sharding.partialKind, copy.at(global),
-                                     value);
+                   copy.at(global) = sharding.partial.empty()
+                                         ? value
+                                         : combine(sharding.partialKind,
+                                                   copy.at(global), value);
                  });
   }
   const HostTensor &first = copies.begin()->second;

@@ -33,8 +33,7 @@ static std::optional<HostTensor> evaluateConstant(ConstantOp op) {
 }
 
 /// A result made by looking up each element.
-template <typename Fn>
-static HostTensor build(Operation *op, Fn element) {
+template <typename Fn> static HostTensor build(Operation *op, Fn element) {
   HostTensor result(getTensorType(op->getResult(0)).getShape());
   int64_t place = 0;
   forEachIndex(result.shape,

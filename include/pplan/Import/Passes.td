@@ -13,6 +13,12 @@ def RaisePatterns : Pass<"pplan-raise-patterns", "::mlir::ModuleOp"> {
       i + s - t becomes `causal`; keys and values repeated for groups of query
       heads are taken unrepeated; a guard against NaN of fully masked rows is
       part of the operation.
+    * x / sqrt(mean(x^2) + epsilon) over the last dimensions becomes
+      `pplan.rms_norm`, and `pplan.layer_norm` where x is y - mean(y); products
+      and sums with a parameter that follow become its scale and bias.
+    * x/2 * (1 + erf(x / sqrt(2))), its approximation by tanh, and
+      x * sigmoid(x) become `pplan.gelu` and `pplan.silu`, whatever the order of
+      the multiplications.
     * A transpose between a merge and a split of the same dimensions becomes
       one transpose.
     * A power with a constant exponent 2, 3, 0.5, 1, -0.5 or -1 becomes

@@ -8,8 +8,8 @@
 #ifndef PPLAN_PARTITION_DEVICESTATES_H
 #define PPLAN_PARTITION_DEVICESTATES_H
 
-#include "pplan/Dialect/SPMD/SPMD.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "pplan/Dialect/SPMD/SPMD.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace pplan {
@@ -41,9 +41,8 @@ public:
   MeshAttr getMesh() const { return meshAttr; }
 
 private:
-  mlir::FailureOr<DeviceState> readState(mlir::Attribute attr,
-                                         mlir::Operation *op,
-                                         mlir::Type localType);
+  mlir::FailureOr<DeviceState>
+  readState(mlir::Attribute attr, mlir::Operation *op, mlir::Type localType);
   mlir::LogicalResult visitArguments();
   mlir::LogicalResult visitReturn(mlir::func::ReturnOp ret);
   mlir::FailureOr<DeviceState> visit(mlir::Operation *op);

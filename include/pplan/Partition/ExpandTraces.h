@@ -6,15 +6,14 @@
 #ifndef PPLAN_PARTITION_EXPANDTRACES_H
 #define PPLAN_PARTITION_EXPANDTRACES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
 #include "pplan/Partition/VerifyTraces.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace pplan {
 
 /// One trace per device, by device number. The function has been verified.
-std::vector<RankTrace> expandTraces(mlir::func::FuncOp function,
-                                    MeshAttr mesh);
+std::vector<RankTrace> expandTraces(mlir::func::FuncOp function, MeshAttr mesh);
 
 } // namespace pplan
 

@@ -7,8 +7,8 @@
 #ifndef PPLAN_PARTITION_NEUTRAL_H
 #define PPLAN_PARTITION_NEUTRAL_H
 
-#include "pplan/Dialect/PPlan/PPlanAttrs.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "pplan/Dialect/PPlan/PPlanAttrs.h"
 
 namespace pplan {
 

@@ -6,11 +6,11 @@
 #ifndef PPLAN_PARTITION_PASSES_H
 #define PPLAN_PARTITION_PASSES_H
 
-#include "pplan/Dialect/SPMD/SPMD.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "pplan/Dialect/SPMD/SPMD.h"
 
 namespace pplan {
 

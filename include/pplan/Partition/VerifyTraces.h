@@ -26,14 +26,14 @@ enum class TraceKind {
 /// One event of a rank. Fields that the kind does not name are ignored.
 struct TraceEvent {
   TraceKind kind = TraceKind::Collective;
-  std::string name;         ///< collective: its kind, element type and details
+  std::string name; ///< collective: its kind, element type and details
   std::vector<int64_t> group; ///< collective: ranks in group order
-  int64_t bytes = 0;        ///< collective: sent from each rank; else the message
+  int64_t bytes = 0; ///< collective: sent from each rank; else the message
   /// Collective: its place in the program. Places increase along each trace.
   int64_t site = 0;
-  int64_t peer = -1;        ///< send, receive: the other rank
-  int64_t tag = 0;          ///< send, receive
-  int64_t handle = -1;      ///< send, receive: unique in the rank; wait: which
+  int64_t peer = -1;   ///< send, receive: the other rank
+  int64_t tag = 0;     ///< send, receive
+  int64_t handle = -1; ///< send, receive: unique in the rank; wait: which
 };
 
 /// The events of one rank in program order.

@@ -8,9 +8,9 @@
 #ifndef PPLAN_REFERENCE_INTERPRETER_H
 #define PPLAN_REFERENCE_INTERPRETER_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
 #include "pplan/Reference/HostTensor.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace pplan {
 
@@ -28,18 +28,18 @@ evaluateFunction(mlir::func::FuncOp function,
 /// Padding is `fill`. A partial value is whole on the first device along its
 /// partial axes and neutral on the others.
 HostTensor getShard(const HostTensor &whole, const TensorSharding &sharding,
-                    const DeviceMesh &mesh,
-                    llvm::ArrayRef<int64_t> coordinates, double fill);
+                    const DeviceMesh &mesh, llvm::ArrayRef<int64_t> coordinates,
+                    double fill);
 
 /// One tensor for each device of the mesh, by device number.
 using DeviceTensors = std::vector<HostTensor>;
 
 /// Joins the parts of all devices into the whole tensor. Copies of a part must
 /// agree to within `tolerance` (relative); returns nothing when they do not.
-std::optional<HostTensor>
-joinShards(llvm::ArrayRef<int64_t> shape, const DeviceTensors &parts,
-           const TensorSharding &sharding, const DeviceMesh &mesh,
-           double tolerance);
+std::optional<HostTensor> joinShards(llvm::ArrayRef<int64_t> shape,
+                                     const DeviceTensors &parts,
+                                     const TensorSharding &sharding,
+                                     const DeviceMesh &mesh, double tolerance);
 
 /// Padding that a device program must not read: NaN for floats, an unlikely
 /// number for integers.

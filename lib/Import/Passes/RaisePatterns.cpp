@@ -1,6 +1,7 @@
 //===- RaisePatterns.cpp - Recognise what exporters decompose -------------===//
 //
-// The pass and its small patterns; attention is in RaiseAttention.cpp.
+// The pass and its small patterns; attention, norms and activations have files of
+// their own.
 //
 //===----------------------------------------------------------------------===//
 #include "RaisePatterns.h"
@@ -137,6 +138,8 @@ struct RaisePatternsPass : pplan::impl::RaisePatternsBase<RaisePatternsPass> {
     RewritePatternSet patterns(&getContext());
     patterns.add<TransposeOfMerged, ExpandPower>(&getContext());
     populateRaiseAttentionPatterns(patterns);
+    populateRaiseNormPatterns(patterns);
+    populateRaiseActivationPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -13,6 +13,10 @@ namespace pplan {
 
 /// Attention (RaiseAttention.cpp).
 void populateRaiseAttentionPatterns(mlir::RewritePatternSet &patterns);
+/// LayerNorm and RMSNorm (RaiseNorms.cpp).
+void populateRaiseNormPatterns(mlir::RewritePatternSet &patterns);
+/// GELU and SiLU (RaiseActivations.cpp).
+void populateRaiseActivationPatterns(mlir::RewritePatternSet &patterns);
 
 /// The value that all elements of a float constant have, seen through
 /// broadcasts and reshapes.

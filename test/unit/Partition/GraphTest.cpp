@@ -25,8 +25,9 @@ namespace {
 class GraphBuilder {
 public:
   GraphBuilder(ArrayRef<int64_t> meshSizes, Random &random)
-      : random(random), m(&getContext(), meshSizes), commonSize{
-            pick(random, 1, 9), pick(random, 1, 9)} {}
+      : random(random),
+        m(&getContext(), meshSizes), commonSize{pick(random, 1, 9),
+                                                pick(random, 1, 9)} {}
 
   std::string check(int64_t numOps) {
     std::vector<const OpCase *> cases;
@@ -77,8 +78,8 @@ private:
         fitting.push_back(value);
     if (!fitting.empty() && pick(random, 0, 4) > 0)
       return fitting[pick(random, 0, fitting.size() - 1)];
-    Value argument = m.addArgument(
-        type, TensorSharding::getReplicated(type.getRank()));
+    Value argument =
+        m.addArgument(type, TensorSharding::getReplicated(type.getRank()));
     m.annotate(argument, getAny(argument));
     values.push_back(argument);
     return argument;
@@ -93,8 +94,8 @@ private:
 
 TEST(Graphs, RandomGraphsUnderRandomShardings) {
   Random random(5);
-  std::vector<std::vector<int64_t>> meshes = {{2},    {3},    {4},   {2, 2},
-                                              {2, 4}, {3, 2}, {2, 1}, {2, 2, 2}};
+  std::vector<std::vector<int64_t>> meshes = {
+      {2}, {3}, {4}, {2, 2}, {2, 4}, {3, 2}, {2, 1}, {2, 2, 2}};
   int64_t cases = getCases(5000);
   for (int64_t i = 0; i < cases; ++i) {
     GraphBuilder graph(meshes[pick(random, 0, meshes.size() - 1)], random);

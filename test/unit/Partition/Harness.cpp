@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Harness.h"
-#include "pplan/Partition/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "pplan/Partition/Passes.h"
 #include <cmath>
 #include <cstdlib>
 
@@ -29,7 +29,8 @@ ModuleBuilder::ModuleBuilder(MLIRContext *context, ArrayRef<int64_t> meshSizes)
       module(ModuleOp::create(loc)) {
   SmallVector<MeshAxisAttr> axes;
   for (auto [index, size] : llvm::enumerate(meshSizes))
-    axes.push_back(MeshAxisAttr::get(context, std::string(1, 'a' + index), size));
+    axes.push_back(
+        MeshAxisAttr::get(context, std::string(1, 'a' + index), size));
   meshAttr = MeshAttr::get(context, axes);
   mesh = DeviceMesh::get(meshAttr);
   meshName = FlatSymbolRefAttr::get(context, "mesh");
@@ -43,7 +44,8 @@ ModuleBuilder::ModuleBuilder(MLIRContext *context, ArrayRef<int64_t> meshSizes)
 Value ModuleBuilder::addArgument(RankedTensorType type,
                                  const TensorSharding &sharding) {
   unsigned index = function.getNumArguments();
-  (void)function.insertArgument(index, type, builder.getDictionaryAttr({}), loc);
+  (void)function.insertArgument(index, type, builder.getDictionaryAttr({}),
+                                loc);
   function.setArgAttr(index, kShardingAttr,
                       sharding.toAttr(meshName, meshAttr));
   return function.getArgument(index);
@@ -88,9 +90,9 @@ TensorSharding pplan::test::getRandomSharding(Random &random, unsigned rank,
   return sharding;
 }
 
-std::vector<TensorSharding>
-pplan::test::getAllShardings(unsigned rank, const DeviceMesh &mesh,
-                             ReductionKind kind) {
+std::vector<TensorSharding> pplan::test::getAllShardings(unsigned rank,
+                                                         const DeviceMesh &mesh,
+                                                         ReductionKind kind) {
   std::vector<TensorSharding> all = {TensorSharding::getReplicated(rank)};
   for (size_t axis = 0; axis < mesh.sizes.size(); ++axis) {
     std::vector<TensorSharding> next = all;
@@ -126,8 +128,8 @@ static HostTensor getRandomTensor(Random &random, RankedTensorType type) {
 static bool isClose(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) && std::isnan(b);
-  return a == b || std::fabs(a - b) <=
-                       1e-6 * (1 + std::max(std::fabs(a), std::fabs(b)));
+  return a == b ||
+         std::fabs(a - b) <= 1e-6 * (1 + std::max(std::fabs(a), std::fabs(b)));
 }
 
 static std::string print(Operation *op) {
@@ -155,13 +157,13 @@ std::string pplan::test::checkSharded(ModuleOp module, Random &random) {
   PassManager manager(module.getContext());
   buildPartitionPipeline(manager);
   if (failed(expected) || failed(manager.run(*device)))
-    return messages + "\nglobal view:\n" + print(module) +
-           "\ndevice view:\n" + print(*device);
-  auto actual = runDeviceProgram(*device->getOps<func::FuncOp>().begin(),
-                                 arguments);
+    return messages + "\nglobal view:\n" + print(module) + "\ndevice view:\n" +
+           print(*device);
+  auto actual =
+      runDeviceProgram(*device->getOps<func::FuncOp>().begin(), arguments);
   if (failed(actual))
-    return messages + "\nglobal view:\n" + print(module) +
-           "\ndevice view:\n" + print(*device);
+    return messages + "\nglobal view:\n" + print(module) + "\ndevice view:\n" +
+           print(*device);
   for (size_t i = 0; i < expected->size(); ++i)
     for (int64_t j = 0; j < (*expected)[i].size(); ++j)
       if (!isClose((*expected)[i].data[j], (*actual)[i].data[j]))

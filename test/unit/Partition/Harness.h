@@ -7,11 +7,11 @@
 #ifndef PPLAN_TEST_UNIT_PARTITION_HARNESS_H
 #define PPLAN_TEST_UNIT_PARTITION_HARNESS_H
 
-#include "pplan/Dialect/SPMD/SPMD.h"
-#include "pplan/Reference/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "pplan/Dialect/SPMD/SPMD.h"
+#include "pplan/Reference/Interpreter.h"
 #include <random>
 
 namespace pplan::test {
@@ -52,9 +52,8 @@ mlir::MLIRContext &getContext();
 TensorSharding getRandomSharding(Random &random, unsigned rank,
                                  const DeviceMesh &mesh, bool allowPartial);
 /// All shardings of a tensor of that rank, partial with one kind.
-std::vector<TensorSharding> getAllShardings(unsigned rank,
-                                            const DeviceMesh &mesh,
-                                            ReductionKind kind);
+std::vector<TensorSharding>
+getAllShardings(unsigned rank, const DeviceMesh &mesh, ReductionKind kind);
 
 /// Partitions a copy of the module with the phase's pipeline, runs both on
 /// random arguments and compares. Returns a description of what went wrong,

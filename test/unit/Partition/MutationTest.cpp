@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "OpCases.h"
-#include "pplan/Partition/Passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
+#include "pplan/Partition/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <gtest/gtest.h>
 
@@ -70,11 +70,11 @@ bool rekind(Operation *op) {
   auto kind = op->getAttrOfType<ReductionKindAttr>("kind");
   if (!kind)
     return false;
-  op->setAttr("kind", ReductionKindAttr::get(
-                          op->getContext(),
-                          kind.getValue() == ReductionKind::Sum
-                              ? ReductionKind::Max
-                              : ReductionKind::Sum));
+  op->setAttr("kind",
+              ReductionKindAttr::get(op->getContext(),
+                                     kind.getValue() == ReductionKind::Sum
+                                         ? ReductionKind::Max
+                                         : ReductionKind::Sum));
   return true;
 }
 

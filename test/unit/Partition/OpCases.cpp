@@ -12,8 +12,7 @@ using namespace pplan::test;
 using Take = llvm::function_ref<Value(ArrayRef<int64_t>, Type)>;
 using Size = llvm::function_ref<int64_t()>;
 
-template <typename OpTy>
-static OpCase makeUnary(const char *name) {
+template <typename OpTy> static OpCase makeUnary(const char *name) {
   return {name, [](ModuleBuilder &m, Take take, Size size) -> Value {
             int64_t a = size(), b = size();
             Value x = take({a, b}, m.builder.getF32Type());
@@ -63,8 +62,7 @@ static OpCase makeReduce(const char *name, ReductionKind kind, bool isInteger,
 }
 
 /// Reshape between two shapes given by factors that are multiplied.
-static OpCase makeReshape(const char *name,
-                          std::vector<std::vector<int>> from,
+static OpCase makeReshape(const char *name, std::vector<std::vector<int>> from,
                           std::vector<std::vector<int>> to) {
   return {name, [=](ModuleBuilder &m, Take take, Size size) -> Value {
             int64_t factors[] = {size(), size(), size()};
@@ -79,8 +77,7 @@ static OpCase makeReshape(const char *name,
             };
             Value x = take(getShape(from), m.builder.getF32Type());
             return ReshapeOp::create(
-                m.builder, m.loc,
-                withShape(getTensorType(x), getShape(to)), x);
+                m.builder, m.loc, withShape(getTensorType(x), getShape(to)), x);
           }};
 }
 
@@ -106,13 +103,13 @@ static OpCase makeAttention(const char *name, bool causal, bool hasMask,
             Value mask;
             if (hasMask)
               mask = take({b, 1, t, s}, element);
-            auto type = RankedTensorType::get(
-                getShape(layouts[3], g * r, t, e), element);
-            return AttentionOp::create(
-                m.builder, m.loc, type, q, k, v, mask,
-                m.builder.getF64FloatAttr(0.5),
-                causal ? m.builder.getUnitAttr() : UnitAttr(),
-                m.builder.getStrArrayAttr(layouts));
+            auto type = RankedTensorType::get(getShape(layouts[3], g * r, t, e),
+                                              element);
+            return AttentionOp::create(m.builder, m.loc, type, q, k, v, mask,
+                                       m.builder.getF64FloatAttr(0.5),
+                                       causal ? m.builder.getUnitAttr()
+                                              : UnitAttr(),
+                                       m.builder.getStrArrayAttr(layouts));
           }};
 }
 
@@ -126,114 +123,131 @@ static Value buildGather(ModuleBuilder &m, Take take, Size size, int64_t dim) {
 }
 
 static void addStructural(std::vector<OpCase> &cases) {
-  cases.push_back({"constant splat", [](ModuleBuilder &m, Take, Size size) -> Value {
-    auto type = RankedTensorType::get({size(), size()}, m.builder.getF32Type());
-    return ConstantOp::create(m.builder, m.loc, type,
-                              DenseElementsAttr::get(type, 2.5f));
-  }});
+  cases.push_back(
+      {"constant splat", [](ModuleBuilder &m, Take, Size size) -> Value {
+         auto type =
+             RankedTensorType::get({size(), size()}, m.builder.getF32Type());
+         return ConstantOp::create(m.builder, m.loc, type,
+                                   DenseElementsAttr::get(type, 2.5f));
+       }});
   cases.push_back({"constant", [](ModuleBuilder &m, Take, Size size) -> Value {
-    auto type = RankedTensorType::get({size(), size()}, m.builder.getI32Type());
-    std::vector<int32_t> values;
-    for (int64_t i = 0; i < type.getNumElements(); ++i)
-      values.push_back(i);
-    return ConstantOp::create(m.builder, m.loc, type,
-                              DenseElementsAttr::get(type, ArrayRef(values)));
-  }});
+                     auto type = RankedTensorType::get({size(), size()},
+                                                       m.builder.getI32Type());
+                     std::vector<int32_t> values;
+                     for (int64_t i = 0; i < type.getNumElements(); ++i)
+                       values.push_back(i);
+                     return ConstantOp::create(
+                         m.builder, m.loc, type,
+                         DenseElementsAttr::get(type, ArrayRef(values)));
+                   }});
   for (int64_t dim : {0, 1})
     cases.push_back({"iota", [=](ModuleBuilder &m, Take, Size size) -> Value {
-      auto type =
-          RankedTensorType::get({size(), size()}, m.builder.getI32Type());
-      return IotaOp::create(m.builder, m.loc, type, dim);
-    }});
-  cases.push_back({"broadcast", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size(), c = size();
-    Value x = take({b, 1}, m.builder.getF32Type());
-    return BroadcastOp::create(m.builder, m.loc,
-                               withShape(getTensorType(x), {a, b, c}), x,
-                               ArrayRef<int64_t>{1, 2});
-  }});
+                       auto type = RankedTensorType::get(
+                           {size(), size()}, m.builder.getI32Type());
+                       return IotaOp::create(m.builder, m.loc, type, dim);
+                     }});
+  cases.push_back(
+      {"broadcast", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size(), c = size();
+         Value x = take({b, 1}, m.builder.getF32Type());
+         return BroadcastOp::create(m.builder, m.loc,
+                                    withShape(getTensorType(x), {a, b, c}), x,
+                                    ArrayRef<int64_t>{1, 2});
+       }});
   cases.push_back(makeReshape("merge", {{0}, {1}, {2}}, {{0, 1}, {2}}));
   cases.push_back(makeReshape("split", {{0, 1}, {2}}, {{0}, {1}, {2}}));
   cases.push_back(makeReshape("regroup", {{0, 1}, {2}}, {{0}, {1, 2}}));
   cases.push_back(makeReshape("exchange", {{0}, {1}}, {{1}, {0}}));
   cases.push_back(makeReshape("flatten", {{0}, {1}, {2}}, {{0, 1, 2}}));
-  cases.push_back({"transpose", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    Value x = take({size(), size(), size()}, m.builder.getF32Type());
-    return TransposeOp::create(m.builder, m.loc, x, ArrayRef<int64_t>{2, 0, 1});
-  }});
-  cases.push_back({"slice", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size() + 2;
-    Value x = take({a, b}, m.builder.getF32Type());
-    return SliceOp::create(m.builder, m.loc,
-                           withShape(getTensorType(x), {a, (b - 1 + 1) / 2}), x,
-                           ArrayRef<int64_t>{0, 1}, ArrayRef<int64_t>{1, 2});
-  }});
-  cases.push_back({"concat", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size(), c = size();
-    Value x = take({a, b}, m.builder.getF32Type());
-    Value y = take({a, c}, m.builder.getF32Type());
-    return ConcatOp::create(m.builder, m.loc, ValueRange{x, y}, 1);
-  }});
+  cases.push_back(
+      {"transpose", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         Value x = take({size(), size(), size()}, m.builder.getF32Type());
+         return TransposeOp::create(m.builder, m.loc, x,
+                                    ArrayRef<int64_t>{2, 0, 1});
+       }});
+  cases.push_back(
+      {"slice", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size() + 2;
+         Value x = take({a, b}, m.builder.getF32Type());
+         return SliceOp::create(
+             m.builder, m.loc,
+             withShape(getTensorType(x), {a, (b - 1 + 1) / 2}), x,
+             ArrayRef<int64_t>{0, 1}, ArrayRef<int64_t>{1, 2});
+       }});
+  cases.push_back(
+      {"concat", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size(), c = size();
+         Value x = take({a, b}, m.builder.getF32Type());
+         Value y = take({a, c}, m.builder.getF32Type());
+         return ConcatOp::create(m.builder, m.loc, ValueRange{x, y}, 1);
+       }});
   cases.push_back({"pad", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size();
-    Value x = take({a, b}, m.builder.getF32Type());
-    return PadOp::create(m.builder, m.loc,
+                     int64_t a = size(), b = size();
+                     Value x = take({a, b}, m.builder.getF32Type());
+                     return PadOp::create(
+                         m.builder, m.loc,
                          withShape(getTensorType(x), {a, b + 3}), x,
                          ArrayRef<int64_t>{0, 1}, ArrayRef<int64_t>{0, 2},
                          m.builder.getF32FloatAttr(7));
-  }});
+                   }});
   for (int64_t dim : {0, 1})
     cases.push_back({"gather", [=](ModuleBuilder &m, Take take, Size size) {
-      return buildGather(m, take, size, dim);
-    }});
-  cases.push_back({"gather_elements", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size(), c = size();
-    Value x = take({a, b}, m.builder.getF32Type());
-    Value ids = take({a, c}, m.builder.getI32Type());
-    return GatherElementsOp::create(m.builder, m.loc,
-                                    withShape(getTensorType(x), {a, c}), x, ids,
-                                    1);
-  }});
+                       return buildGather(m, take, size, dim);
+                     }});
+  cases.push_back(
+      {"gather_elements", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size(), c = size();
+         Value x = take({a, b}, m.builder.getF32Type());
+         Value ids = take({a, c}, m.builder.getI32Type());
+         return GatherElementsOp::create(
+             m.builder, m.loc, withShape(getTensorType(x), {a, c}), x, ids, 1);
+       }});
 }
 
 static void addRows(std::vector<OpCase> &cases) {
-  cases.push_back({"arg_reduce", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size();
-    Value x = take({a, b}, m.builder.getF32Type());
-    return ArgReduceOp::create(
-        m.builder, m.loc, RankedTensorType::get({a}, m.builder.getI64Type()),
-        ReductionKind::Max, x, 1);
-  }});
-  cases.push_back({"cumsum", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    Value x = take({size(), size()}, m.builder.getF32Type());
-    return CumSumOp::create(m.builder, m.loc, x.getType(), x,
-                            m.builder.getI64IntegerAttr(0),
-                            m.builder.getUnitAttr(), UnitAttr());
-  }});
+  cases.push_back(
+      {"arg_reduce", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size();
+         Value x = take({a, b}, m.builder.getF32Type());
+         return ArgReduceOp::create(
+             m.builder, m.loc,
+             RankedTensorType::get({a}, m.builder.getI64Type()),
+             ReductionKind::Max, x, 1);
+       }});
+  cases.push_back(
+      {"cumsum", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         Value x = take({size(), size()}, m.builder.getF32Type());
+         return CumSumOp::create(m.builder, m.loc, x.getType(), x,
+                                 m.builder.getI64IntegerAttr(0),
+                                 m.builder.getUnitAttr(), UnitAttr());
+       }});
   for (bool log : {false, true})
-    cases.push_back({"softmax", [=](ModuleBuilder &m, Take take, Size size) -> Value {
-      Value x = take({size(), size()}, m.builder.getF32Type());
-      return SoftmaxOp::create(m.builder, m.loc, x.getType(), x,
-                               m.builder.getI64IntegerAttr(1),
-                               log ? m.builder.getUnitAttr() : UnitAttr());
-    }});
-  cases.push_back({"layer_norm", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size();
-    Type element = m.builder.getF32Type();
-    Value x = take({a, b}, element), scale = take({b}, element),
-          bias = take({b}, element);
-    return LayerNormOp::create(m.builder, m.loc, x.getType(), x, scale, bias,
-                               m.builder.getI64IntegerAttr(1),
-                               m.builder.getF64FloatAttr(1e-2));
-  }});
-  cases.push_back({"rms_norm", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size();
-    Type element = m.builder.getF32Type();
-    Value x = take({a, b}, element), scale = take({b}, element);
-    return RMSNormOp::create(m.builder, m.loc, x.getType(), x, scale,
-                             m.builder.getI64IntegerAttr(1),
-                             m.builder.getF64FloatAttr(1e-2));
-  }});
+    cases.push_back(
+        {"softmax", [=](ModuleBuilder &m, Take take, Size size) -> Value {
+           Value x = take({size(), size()}, m.builder.getF32Type());
+           return SoftmaxOp::create(m.builder, m.loc, x.getType(), x,
+                                    m.builder.getI64IntegerAttr(1),
+                                    log ? m.builder.getUnitAttr() : UnitAttr());
+         }});
+  cases.push_back(
+      {"layer_norm", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size();
+         Type element = m.builder.getF32Type();
+         Value x = take({a, b}, element), scale = take({b}, element),
+               bias = take({b}, element);
+         return LayerNormOp::create(m.builder, m.loc, x.getType(), x, scale,
+                                    bias, m.builder.getI64IntegerAttr(1),
+                                    m.builder.getF64FloatAttr(1e-2));
+       }});
+  cases.push_back(
+      {"rms_norm", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size();
+         Type element = m.builder.getF32Type();
+         Value x = take({a, b}, element), scale = take({b}, element);
+         return RMSNormOp::create(m.builder, m.loc, x.getType(), x, scale,
+                                  m.builder.getI64IntegerAttr(1),
+                                  m.builder.getF64FloatAttr(1e-2));
+       }});
   cases.push_back(makeAttention("attention", false, false,
                                 {"bthd", "bthd", "bthd", "bthd"}));
   cases.push_back(makeAttention("attention causal", true, false,
@@ -261,15 +275,17 @@ static void addElementwise(std::vector<OpCase> &cases) {
   cases.push_back(makeUnary<CeilOp>("ceil"));
   cases.push_back(makeUnary<RoundOp>("round"));
   cases.push_back({"gelu", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    Value x = take({size(), size()}, m.builder.getF32Type());
-    return GeluOp::create(m.builder, m.loc, x.getType(), x, GeluKind::Tanh);
-  }});
-  cases.push_back({"convert", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    Value x = take({size(), size()}, m.builder.getF32Type());
-    auto type = RankedTensorType::get(getTensorType(x).getShape(),
-                                      m.builder.getI32Type());
-    return ConvertOp::create(m.builder, m.loc, type, x);
-  }});
+                     Value x = take({size(), size()}, m.builder.getF32Type());
+                     return GeluOp::create(m.builder, m.loc, x.getType(), x,
+                                           GeluKind::Tanh);
+                   }});
+  cases.push_back(
+      {"convert", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         Value x = take({size(), size()}, m.builder.getF32Type());
+         auto type = RankedTensorType::get(getTensorType(x).getShape(),
+                                           m.builder.getI32Type());
+         return ConvertOp::create(m.builder, m.loc, type, x);
+       }});
   cases.push_back(makeBinary<AddOp>("add"));
   cases.push_back(makeBinary<SubOp>("sub"));
   cases.push_back(makeBinary<MulOp>("mul"));
@@ -283,22 +299,24 @@ static void addElementwise(std::vector<OpCase> &cases) {
   cases.push_back(makeBinary<OrOp>("or", true));
   cases.push_back(makeBinary<XorOp>("xor", true));
   cases.push_back({"not", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    Value x = take({size(), size()}, m.builder.getI1Type());
-    return NotOp::create(m.builder, m.loc, x.getType(), x);
-  }});
-  cases.push_back({"compare", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size();
-    Value x = take({a, b}, m.builder.getF32Type());
-    Value y = take({a, b}, m.builder.getF32Type());
-    return CompareOp::create(m.builder, m.loc, Predicate::LT, x, y);
-  }});
-  cases.push_back({"select", [](ModuleBuilder &m, Take take, Size size) -> Value {
-    int64_t a = size(), b = size();
-    Value c = take({a, b}, m.builder.getI1Type());
-    Value x = take({a, b}, m.builder.getF32Type());
-    Value y = take({a, b}, m.builder.getF32Type());
-    return SelectOp::create(m.builder, m.loc, x.getType(), c, x, y);
-  }});
+                     Value x = take({size(), size()}, m.builder.getI1Type());
+                     return NotOp::create(m.builder, m.loc, x.getType(), x);
+                   }});
+  cases.push_back(
+      {"compare", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size();
+         Value x = take({a, b}, m.builder.getF32Type());
+         Value y = take({a, b}, m.builder.getF32Type());
+         return CompareOp::create(m.builder, m.loc, Predicate::LT, x, y);
+       }});
+  cases.push_back(
+      {"select", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size();
+         Value c = take({a, b}, m.builder.getI1Type());
+         Value x = take({a, b}, m.builder.getF32Type());
+         Value y = take({a, b}, m.builder.getF32Type());
+         return SelectOp::create(m.builder, m.loc, x.getType(), c, x, y);
+       }});
 }
 
 const std::vector<OpCase> &pplan::test::getOpCases() {
@@ -311,12 +329,12 @@ const std::vector<OpCase> &pplan::test::getOpCases() {
                                  "k,k->", "abk,ck->cab", "ak,bm->ab"})
       cases->push_back(makeContract(equation));
     cases->push_back(makeReduce("sum", ReductionKind::Sum, false, {1}));
-    cases->push_back(makeReduce("sum of two", ReductionKind::Sum, true, {0, 2}));
+    cases->push_back(
+        makeReduce("sum of two", ReductionKind::Sum, true, {0, 2}));
     cases->push_back(makeReduce("prod", ReductionKind::Prod, false, {2}));
     cases->push_back(makeReduce("max", ReductionKind::Max, false, {0}));
     cases->push_back(makeReduce("max i32", ReductionKind::Max, true, {1, 2}));
-    cases->push_back(
-        makeReduce("min", ReductionKind::Min, false, {0, 1, 2}));
+    cases->push_back(makeReduce("min", ReductionKind::Min, false, {0, 1, 2}));
     return cases;
   }();
   return *all;

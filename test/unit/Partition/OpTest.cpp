@@ -24,8 +24,8 @@ struct SingleOp {
         },
         [&] { return pick(random, 1, 9); });
     op = result.getDefiningOp();
-    m.finish({result}, {TensorSharding::getReplicated(
-                           getTensorType(result).getRank())});
+    m.finish({result},
+             {TensorSharding::getReplicated(getTensorType(result).getRank())});
   }
 
   void annotate(ArrayRef<TensorSharding> operands,
@@ -80,8 +80,7 @@ TEST(Ops, EveryShardingOfTheRule) {
                   rule.factors[id].kind == FactorKind::Replicated)
                 return;
             for (const TensorFactors &dims : rule.operands) {
-              auto sharding =
-                  projectFactors(rule, dims, axes, single.m.mesh);
+              auto sharding = projectFactors(rule, dims, axes, single.m.mesh);
               if (!sharding)
                 return;
               operands.push_back(*sharding);

@@ -46,7 +46,8 @@ TEST(Reshard, RandomPairs) {
       {2}, {4}, {2, 2}, {2, 4}, {3, 2}, {2, 2, 2}, {2, 3, 2}, {1, 4, 2}};
   int64_t cases = getCases(20000);
   for (int64_t i = 0; i < cases; ++i) {
-    const std::vector<int64_t> &sizes = meshes[pick(random, 0, meshes.size() - 1)];
+    const std::vector<int64_t> &sizes =
+        meshes[pick(random, 0, meshes.size() - 1)];
     DeviceMesh mesh{{sizes.begin(), sizes.end()}};
     SmallVector<int64_t> shape;
     for (int64_t rank = pick(random, 0, 3); rank > 0; --rank)
@@ -81,25 +82,22 @@ TEST(ReshardPlan, PrefersTheCheapCollective) {
     return planReshard({16, 16}, 4, from, to, mesh);
   };
   // A partial sum that is split afterward.
-  EXPECT_EQ(getKinds(plan(makeSharding({{}, {}}, {1}),
-                          makeSharding({{1}, {}}))),
-            Kinds{ReshardKind::ReduceScatter});
+  EXPECT_EQ(
+      getKinds(plan(makeSharding({{}, {}}, {1}), makeSharding({{1}, {}}))),
+      Kinds{ReshardKind::ReduceScatter});
   // An axis that changes dimension: 4 of 16 rows, three quarters of them go.
-  ReshardPlan moved =
-      plan(makeSharding({{1}, {}}), makeSharding({{}, {1}}));
+  ReshardPlan moved = plan(makeSharding({{1}, {}}), makeSharding({{}, {1}}));
   EXPECT_EQ(getKinds(moved), Kinds{ReshardKind::AllToAll});
   EXPECT_EQ(moved.bytes, 4 * 16 * 4 * 3 / 4);
   // Both axes in one gather.
-  EXPECT_EQ(getKinds(plan(makeSharding({{0, 1}, {}}),
-                          makeSharding({{}, {}}))),
+  EXPECT_EQ(getKinds(plan(makeSharding({{0, 1}, {}}), makeSharding({{}, {}}))),
             Kinds{ReshardKind::AllGather});
   // Another order of the axes moves a part, not the whole.
-  EXPECT_EQ(getKinds(plan(makeSharding({{0, 1}, {}}),
-                          makeSharding({{1, 0}, {}}))),
-            Kinds{ReshardKind::Permute});
+  EXPECT_EQ(
+      getKinds(plan(makeSharding({{0, 1}, {}}), makeSharding({{1, 0}, {}}))),
+      Kinds{ReshardKind::Permute});
   // Adding axes is free.
-  ReshardPlan sliced =
-      plan(makeSharding({{}, {}}), makeSharding({{0}, {1}}));
+  ReshardPlan sliced = plan(makeSharding({{}, {}}), makeSharding({{0}, {1}}));
   EXPECT_EQ(sliced.bytes, 0);
 }
 
@@ -108,20 +106,22 @@ TEST(ReshardPlan, GathersAxisByAxisWhenPartsAreNested) {
   DeviceMesh mesh{{2, 2}};
   EXPECT_FALSE(isFlat(5, {0, 1}, mesh));
   EXPECT_TRUE(isFlat(8, {0, 1}, mesh));
-  ReshardPlan plan = planReshard({5}, 4, makeSharding({{0, 1}}),
-                                 makeSharding({{}}), mesh);
+  ReshardPlan plan =
+      planReshard({5}, 4, makeSharding({{0, 1}}), makeSharding({{}}), mesh);
   EXPECT_EQ(plan.steps.size(), 2u);
 }
 
 TEST(ReshardPlan, SucceedsOnAMeshOfManyAxes) {
-  DeviceMesh mesh;
-  mesh.sizes.assign(10, 2);
-  TensorSharding from = TensorSharding::getReplicated(3), to = from;
-  for (int8_t axis = 0; axis < 10; ++axis) {
-    from.dims[axis % 3].push_back(axis);
-    to.dims[(axis + 1) % 3].push_back(9 - axis);
+  for (int8_t numAxes : {10, 16}) {
+    DeviceMesh mesh;
+    mesh.sizes.assign(numAxes, 2);
+    TensorSharding from = TensorSharding::getReplicated(3), to = from;
+    for (int8_t axis = 0; axis < numAxes; ++axis) {
+      from.dims[axis % 3].push_back(axis);
+      to.dims[(axis + 1) % 3].push_back(numAxes - 1 - axis);
+    }
+    ReshardPlan plan = planReshard({64, 63, 9}, 4, from, to, mesh);
+    ASSERT_FALSE(plan.steps.empty());
+    EXPECT_EQ(plan.steps.back().after, to);
   }
-  ReshardPlan plan = planReshard({64, 63, 9}, 4, from, to, mesh);
-  ASSERT_FALSE(plan.steps.empty());
-  EXPECT_EQ(plan.steps.back().after, to);
 }

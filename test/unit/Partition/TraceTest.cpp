@@ -123,12 +123,13 @@ TEST(Traces, EveryMutationOfOneRankIsRejected) {
   int rejected[4] = {};
   for (int i = 0; i < 4000; ++i) {
     int64_t rows = 2 + random() % 2, columns = 2 + random() % 3;
-    std::vector<RankTrace> traces = makeTraces(random, rows, columns, 1 + i % 9);
+    std::vector<RankTrace> traces =
+        makeTraces(random, rows, columns, 1 + i % 9);
     int64_t rank = random() % traces.size();
     if (!mutate(random, traces[rank], i % 4, traces.size()))
       continue;
-    ASSERT_FALSE(verifyTraces(traces).ok) << "mutation " << i % 4 << " of case "
-                                          << i;
+    ASSERT_FALSE(verifyTraces(traces).ok)
+        << "mutation " << i % 4 << " of case " << i;
     ++rejected[i % 4];
   }
   for (int count : rejected)
