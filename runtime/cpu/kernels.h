@@ -71,7 +71,7 @@ struct KernelTable {
 };
 
 /// Bytes of the buffer that GemmF32 and GemmF64 need, aligned to 64.
-constexpr int64_t GemmBufferBytes = 3 << 20;
+constexpr int64_t GemmBufferBytes = 2 << 20;
 
 /// The table for this processor; chosen on the first call.
 const KernelTable &kernels();

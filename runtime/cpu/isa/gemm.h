@@ -22,18 +22,16 @@ template <typename T> struct GemmShape {
                             : PPLAN_VECTOR_BYTES == 32 ? 6
                                                        : 4;
   static constexpr int NR = 2 * L; ///< columns of a tile of C
-  /// Most depth of a packed block, its rows of A, and its columns of B. Panels of
-  /// both stream from the second-level cache.
+  /// Most depth, rows of A and columns of B of packed blocks. Together they fill
+  /// most of a second-level cache of 2 MiB.
   static constexpr int64_t KC = 384 * 4 / sizeof(T);
   static constexpr int64_t MC = 37 * MR;
   static constexpr int64_t NC = 512;
   /// Depth of a block when B is not packed: its rows' pages fit the TLB.
   static constexpr int64_t UnpackedKC = 64;
+  static constexpr int64_t ABytes = ((MC * KC + 2 * L) * sizeof(T) + 63) / 64 * 64;
   static constexpr int64_t BBytes = NC * KC * sizeof(T);
-  static constexpr int64_t ABytes = GemmBufferBytes - BBytes;
-  /// Elements of packed A: a vector may be written beyond the last.
-  static constexpr int64_t AElements = ABytes / sizeof(T) - 2 * L;
-  static_assert(AElements >= MC * KC, "the buffer is too small");
+  static_assert(ABytes + BBytes <= GemmBufferBytes, "the buffer is too small");
 };
 
 /// A tile of C: Rows x (NV vectors) (+)= A panel x B panel over K steps. A is
@@ -134,34 +132,29 @@ static inline int64_t evenBlock(int64_t Size, int64_t Most, int64_t Unit) {
   return (Block + Unit - 1) / Unit * Unit;
 }
 
-/// The usual case. As much depth of A as the buffer holds is packed at once and
-/// meets all of B; a stripe of C is then complete, or nearly, before it leaves the
-/// cache. B is packed again for each block of rows of A.
+/// The usual case: packed blocks of A and B. A block of A is packed once and meets
+/// all of B, which is packed again for each block of A.
 template <typename T>
-static void gemmPacked(const GemmArgs<T> &G, T *APacked, T *BBlock, bool Add) {
+static void gemmPacked(const GemmArgs<T> &G, T *ABlock, T *BBlock, bool Add) {
   using S = GemmShape<T>;
   const int64_t MC = evenBlock(G.M, S::MC, S::MR);
   const int64_t NC = evenBlock(G.N, S::NC, S::NR);
-  const int64_t Deep = evenBlock(G.K, S::AElements / MC - S::L, S::L);
-  const int64_t KC = evenBlock(least(Deep, G.K), S::KC, S::L);
+  const int64_t KC = evenBlock(G.K, S::KC, S::L);
   for (int64_t I0 = 0; I0 < G.M; I0 += MC) {
     int64_t Rows = least(MC, G.M - I0);
-    for (int64_t D0 = 0; D0 < G.K; D0 += Deep) {
-      int64_t D1 = least(D0 + Deep, G.K);
-      for (int64_t P0 = D0; P0 < D1; P0 += KC)
-        packA<T, S::MR>(G, I0, Rows, P0, least(KC, D1 - P0),
-                        APacked + (P0 - D0) * MC);
-      for (int64_t J0 = 0; J0 < G.N; J0 += NC)
-        for (int64_t P0 = D0; P0 < D1; P0 += KC) {
-          int64_t Depth = least(KC, D1 - P0), Cols = least(NC, G.N - J0);
-          packB<T, S::NR>(G, P0, Depth, J0, Cols, BBlock);
-          const T *ABlock = APacked + (P0 - D0) * MC;
-          for (int64_t J = 0; J < Cols; J += S::NR)
-            for (int64_t I = 0; I < Rows; I += S::MR)
-              tile(least(S::MR, Rows - I), least(S::NR, Cols - J), Depth,
-                   ABlock + I * Depth, BBlock + J * Depth, S::NR,
-                   G.C + (I0 + I) * G.Ldc + J0 + J, G.Ldc, Add || P0 > 0);
-        }
+    for (int64_t P0 = 0; P0 < G.K; P0 += KC) {
+      int64_t Depth = least(KC, G.K - P0);
+      bool AddHere = Add || P0 > 0;
+      packA<T, S::MR>(G, I0, Rows, P0, Depth, ABlock);
+      for (int64_t J0 = 0; J0 < G.N; J0 += NC) {
+        int64_t Cols = least(NC, G.N - J0);
+        packB<T, S::NR>(G, P0, Depth, J0, Cols, BBlock);
+        for (int64_t J = 0; J < Cols; J += S::NR)
+          for (int64_t I = 0; I < Rows; I += S::MR)
+            tile(least(S::MR, Rows - I), least(S::NR, Cols - J), Depth,
+                 ABlock + I * Depth, BBlock + J * Depth, S::NR,
+                 G.C + (I0 + I) * G.Ldc + J0 + J, G.Ldc, AddHere);
+      }
     }
   }
 }
