@@ -15,6 +15,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
@@ -132,7 +133,7 @@ int Session::loadModel() {
   }
   sources.AddNewSourceBuffer(std::move(file), SMLoc());
   module = parseSourceFile<ModuleOp>(sources, context.get());
-  if (module && module->getOps<func::FuncOp>().empty()) {
+  if (module && module->getOps<FunctionOpInterface>().empty()) {
     llvm::errs() << "pplan: '" << options.model << "' has no function\n";
     return kExitBadInput;
   }

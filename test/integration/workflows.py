@@ -1,0 +1,139 @@
+"""Cases that take several commands: plans as files, phases one by one, pins, JSON, memory to the byte.
+
+Each case is a function of (pplan, models, directory) that returns what is wrong, or nothing."""
+import json
+import re
+import subprocess
+
+import compare
+import model as committed
+
+PHASES = ["import", "plan", "partition", "memory", "lower"]
+
+
+def run(*command):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
+    if result.returncode:
+        raise AssertionError(f"{' '.join(map(str, command))} exits with {result.returncode}: {result.stderr[-400:]}")
+    return result.stdout
+
+
+def output_error(program, model, out):
+    """Why the program does not compute what ONNX Runtime did, or nothing."""
+    run(program, *committed.inputs(model), "--output", out)
+    error, complaints = compare.compare(model.with_suffix(".outputs"), out)
+    if complaints:
+        return "; ".join(complaints)
+    return None if error <= 1e-4 else f"{program.name} is off by {error:.3g}"
+
+
+def plan_as_a_file(pplan, models, work):
+    """import, plan, explain and compile through files gives the same program as one command."""
+    model = models / "tiny-llama.onnx"
+    imported, plan, program = work / "model.mlir", work / "plan.mlir", work / "prog"
+    run(pplan, "import", model, *committed.dims(model), "-o", imported)
+    run(pplan, "plan", imported, "--devices", 4, "-o", plan)
+    explained = json.loads(run(pplan, "explain", plan, "--json"))
+    if not explained["choices"] or any(not choice["chosen"] for choice in explained["choices"]):
+        return "explain --json lists no choices"
+    run(pplan, "compile", plan, "-o", program)
+    return output_error(program, model, work / "out")
+
+
+def phase_by_phase(pplan, models, work):
+    """Stopping after each phase and going on from its text gives a program that is right."""
+    model = models / "tiny-gpt2.onnx"
+    for phase in PHASES:
+        text, program = work / f"{phase}.mlir", work / phase
+        run(pplan, "compile", model, *committed.dims(model), "--devices", 2, "--compile-to", phase, "-o", text)
+        run(pplan, "compile", text, "--devices", 2, "--compile-from", phase, "-o", program)
+        why = output_error(program, model, work / f"{phase}-out")
+        if why:
+            return f"from phase {phase}: {why}"
+    return None
+
+
+def dumped_phases(pplan, models, work):
+    """--dump-phases-to writes one numbered file per phase, each of which parses again."""
+    model = models / "tiny-mlp.onnx"
+    run(pplan, "compile", model, *committed.dims(model), "--devices", 2, "--dump-phases-to", work / "phases", "-o", work / "prog")
+    found = sorted(path.name for path in (work / "phases").iterdir())
+    expected = [f"{index:02d}-{phase}.mlir" for index, phase in enumerate(PHASES)]
+    if found != expected:
+        return f"found {found}, expected {expected}"
+    for phase in PHASES[:-1]:
+        path = work / "phases" / f"{PHASES.index(phase):02d}-{phase}.mlir"
+        run(pplan, "compile", path, "--devices", 2, "--compile-from", phase, "-o", work / "again")
+    return None
+
+
+def pin_is_kept(pplan, models, work):
+    """A pinned input has the pinned sharding in the plan and in the program."""
+    model = models / "tiny-gpt2.onnx"
+    for pin, listed in (('[{}, {"tensor"}]', '[[], ["tensor"]]'), ('[{"tensor"}, {"data"}]', '[["tensor"], ["data"]]')):
+        program = work / "prog"
+        run(pplan, "compile", model, *committed.dims(model), "--devices", 4, "--parallel", "dp=2,tp=2",
+            "--pin", f"input_ids={pin}", "-o", program)
+        inputs = json.loads(run(program, "--list-io", "--json"))["inputs"]
+        if inputs[0]["sharding"] != json.loads(listed):
+            return f"pinned {pin}, but the program has {inputs[0]['sharding']}"
+        why = output_error(program, model, work / "out")
+        if why:
+            return why
+    return None
+
+
+def pinned_parameter(pplan, models, work):
+    """Every parameter may be pinned; here one whose size the axis does not divide."""
+    model = models / "tiny-llama.onnx"
+    text = run(pplan, "import", model, *committed.dims(model), "-o", "-")
+    names = re.findall(r'tensor<(\d+)x(\d+)xf32> \{[^}]*pplan\.param = "([^"]+)"', text)
+    if not names:
+        return "the imported model has no parameter of rank 2"
+    name = names[0][2]
+    program = work / "prog"
+    run(pplan, "compile", model, *committed.dims(model), "--devices", 3, "--parallel", "tp=3",
+        "--pin", f'{name}=[{{"tensor"}}, {{}}]', "-o", program)
+    return output_error(program, model, work / "out")
+
+
+def memory_is_what_was_said(pplan, models, work):
+    """The bytes that the compiler reports are those that the program lists."""
+    for name in ("tiny-gpt2", "tiny-bert"):
+        model = models / f"{name}.onnx"
+        for devices in (1, 3, 4):
+            program = work / f"{name}-{devices}"
+            options = [*committed.dims(model), "--devices", devices, "--json", "-o", program]
+            said = json.loads(run(pplan, "compile", model, *options))["memory"]
+            listed = json.loads(run(program, "--memory", "--json"))
+            for kind in ("arena", "params", "inputs", "outputs"):
+                if said[kind] != listed[f"{kind}_bytes"]:
+                    return f"{name} on {devices}: {kind} is {said[kind]} in the plan, {listed[f'{kind}_bytes']} in the program"
+    return None
+
+
+def tensor_parallel_minimum(pplan, models, work):
+    """A transformer block over the tensor axis needs two all-reduces, or two pairs of reduce-scatter and all-gather."""
+    block = models.parents[1] / "benchmarks" / "figures" / "slice" / "block.mlir"
+    report = json.loads(run(pplan, "compile", block, "--devices", 8, "--parallel", "tp=8", "--json", "-o", work / "prog"))
+    sent = sum(entry["bytes_sent_per_rank"] for entry in report["collectives"].values())
+    size = 4 * 128 * 512 * 4
+    minimum = 2 * 2 * 7 / 8 * size
+    return None if sent <= minimum else f"{sent:.0f} bytes are sent per rank, {minimum:.0f} suffice: {report['collectives']}"
+
+
+def iterations_repeat(pplan, models, work):
+    """Running several times gives the same output as running once; the report is JSON."""
+    model = models / "tiny-gpt2.onnx"
+    program = work / "prog"
+    run(pplan, "compile", model, *committed.dims(model), "--devices", 4, "-o", program)
+    report = json.loads(run(program, *committed.inputs(model), "--iterations", 20, "--warmup", 2, "--profile", "--json",
+                            "--output", work / "out"))
+    if report["iterations"] != 20 or not report["profile"] or report["num_ranks"] != 4:
+        return f"the report has {report['iterations']} iterations, {len(report['profile'])} profile rows"
+    error, complaints = compare.compare(model.with_suffix(".outputs"), work / "out")
+    return "; ".join(complaints) or (None if error <= 1e-4 else f"is off by {error:.3g}")
+
+
+CASES = [plan_as_a_file, phase_by_phase, dumped_phases, pin_is_kept, pinned_parameter, memory_is_what_was_said,
+         tensor_parallel_minimum, iterations_repeat]
