@@ -25,15 +25,6 @@ void PPlanDialect::initialize() {
   registerAttrs();
 }
 
-Operation *PPlanDialect::materializeConstant(OpBuilder &builder,
-                                             Attribute value, Type type,
-                                             Location loc) {
-  auto elements = dyn_cast<ElementsAttr>(value);
-  if (!elements || elements.getType() != type)
-    return nullptr;
-  return ConstantOp::create(builder, loc, type, elements);
-}
-
 MeshOp pplan::lookupMesh(Operation *op, FlatSymbolRefAttr name) {
   if (name)
     return SymbolTable::lookupNearestSymbolFrom<MeshOp>(op, name);
@@ -43,6 +34,13 @@ MeshOp pplan::lookupMesh(Operation *op, FlatSymbolRefAttr name) {
     return nullptr;
   auto meshes = module.getOps<MeshOp>();
   return meshes.empty() ? nullptr : *meshes.begin();
+}
+
+bool pplan::isCountable(RankedTensorType type) {
+  int64_t left = int64_t(1) << 48;
+  for (int64_t size : type.getShape())
+    left /= std::max<int64_t>(size, 1);
+  return left > 0;
 }
 
 RankedTensorType pplan::withShape(RankedTensorType type,

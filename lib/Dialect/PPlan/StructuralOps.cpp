@@ -23,8 +23,6 @@ static LogicalResult checkDim(Operation *op, int64_t dim,
 /// Folds must not lose shardings: only unannotated operations fold away.
 static bool isAnnotated(Operation *op) { return op->hasAttr(kShardingsAttr); }
 
-OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
-
 LogicalResult IotaOp::verify() {
   return checkDim(*this, getDim(), getTensorType(getResult()));
 }
@@ -203,11 +201,12 @@ LogicalResult SliceOp::verify() {
       return emitOpError("stride of dimension ") << dim << " is zero";
     if (size == 0)
       continue;
-    // Exact without overflow: |stride| * (size - 1) < bound must hold.
+    // Steps of |stride| from the offset to the end of the dimension that it
+    // walks to; unsigned, since the smallest integer has no negation.
+    uint64_t step = stride < 0 ? -static_cast<uint64_t>(stride) : stride;
     if (offset < 0 || offset >= bound ||
-        (size > 1 && (stride > bound || -stride > bound || size > bound ||
-                      offset + stride * (size - 1) < 0 ||
-                      offset + stride * (size - 1) >= bound)))
+        static_cast<uint64_t>(stride < 0 ? offset : bound - 1 - offset) / step <
+            static_cast<uint64_t>(size - 1))
       return emitOpError("takes elements outside dimension ")
              << dim << " of size " << bound << ": offset " << offset
              << ", stride " << stride << ", size " << size;
@@ -279,12 +278,14 @@ LogicalResult PadOp::verify() {
       return emitOpError("amounts of dimension ")
              << dim << " are negative: " << getLow()[dim] << " and "
              << getHigh()[dim];
-    if (from.getDimSize(dim) + getLow()[dim] + getHigh()[dim] !=
-        to.getDimSize(dim))
+    // Compared so that no sum or difference overflows.
+    int64_t added = to.getDimSize(dim) - from.getDimSize(dim);
+    if (getLow()[dim] > added || added - getLow()[dim] != getHigh()[dim])
       return emitOpError("dimension ")
-             << dim << " should have size "
-             << from.getDimSize(dim) + getLow()[dim] + getHigh()[dim]
-             << " in the result, found " << to.getDimSize(dim);
+             << dim << " of size " << from.getDimSize(dim) << " with "
+             << getLow()[dim] << " before it and " << getHigh()[dim]
+             << " after it does not have the result's size "
+             << to.getDimSize(dim);
   }
   return success();
 }

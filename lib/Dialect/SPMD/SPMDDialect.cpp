@@ -169,6 +169,9 @@ LogicalResult ShardOffsetOp::verify() {
   auto type = getTensorType(getResult());
   if (type.getRank() != 0 || !type.getElementType().isInteger(64))
     return emitOpError("result should be tensor<i64>, found ") << type;
+  if (static_cast<int64_t>(getSize()) < 0)
+    return emitOpError("size must not be negative, found ")
+           << static_cast<int64_t>(getSize());
   return success(getGroupSize(*this, getMeshAttr(), getAxes()).has_value());
 }
 

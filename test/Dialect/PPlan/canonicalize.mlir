@@ -1,5 +1,5 @@
-// Folds and patterns of single operations, and that an annotated operation (somebody chose its sharding) stays.
-// RUN: pplan-opt %s -canonicalize | FileCheck %s
+// Folds and patterns of single operations, what merges, and that an annotated operation (somebody chose its sharding) stays.
+// RUN: pplan-opt %s -canonicalize -cse | FileCheck %s
 
 pplan.mesh @mesh = <["data"=2]>
 
@@ -195,5 +195,15 @@ func.func @constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = pplan.constant dense<2.0> : tensor<4xf32>
   %1 = pplan.constant dense<2.0> : tensor<4xf32>
   %2 = pplan.exp %x : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @constants_annotated
+// CHECK-DAG: %[[A:.*]] = pplan.constant dense<2.000000e+00> : tensor<4xf32>
+// CHECK-DAG: %[[B:.*]] = pplan.constant {pplan.shardings = {{.*}}{"data"}{{.*}}} dense<2.000000e+00> : tensor<4xf32>
+// CHECK: return %[[A]], %[[B]]
+func.func @constants_annotated() -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = pplan.constant dense<2.0> : tensor<4xf32>
+  %1 = pplan.constant {pplan.shardings = [#pplan.sharding<@mesh, [{"data"}]>]} dense<2.0> : tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }

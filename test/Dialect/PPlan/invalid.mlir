@@ -10,15 +10,33 @@ func.func @compare_predicate(%x: tensor<4xf32>) {
 // -----
 
 func.func @dynamic_shape(%x: tensor<?xf32>) {
-  // expected-error@+1 {{operand #0 must be statically shaped tensor}}
+  // expected-error@+1 {{operand #0 must be statically shaped tensor (at most 2^48 elements)}}
   %0 = pplan.exp %x : tensor<?xf32>
   return
 }
 
 // -----
 
+// The number of elements is 5 modulo 2^64.
+func.func @too_many_elements(%x: tensor<6148914691236517207x3xf32>) {
+  // expected-error@+1 {{'pplan.reshape' op operand #0 must be statically shaped tensor (at most 2^48 elements)}}
+  %0 = pplan.reshape %x : tensor<6148914691236517207x3xf32> to tensor<5xf32>
+  return
+}
+
+// -----
+
+// Without elements, but local shapes and reshapes multiply the other sizes.
+func.func @too_large_but_empty(%x: tensor<0x281474976710657xf32>) {
+  // expected-error@+1 {{'pplan.neg' op operand #0 must be statically shaped tensor (at most 2^48 elements)}}
+  %0 = pplan.neg %x : tensor<0x281474976710657xf32>
+  return
+}
+
+// -----
+
 func.func @exp_of_integers(%x: tensor<4xi64>) {
-  // expected-error@+1 {{operand #0 must be statically shaped tensor of f64, f32, f16 or bf16 values, but got 'tensor<4xi64>'}}
+  // expected-error@+1 {{operand #0 must be statically shaped tensor (at most 2^48 elements) of f64, f32, f16 or bf16 values, but got 'tensor<4xi64>'}}
   %0 = pplan.exp %x : tensor<4xi64>
   return
 }
@@ -177,6 +195,23 @@ func.func @slice_overflow(%x: tensor<8xf32>) {
 
 // -----
 
+func.func @slice_smallest_stride(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'pplan.slice' op takes elements outside dimension 0 of size 8: offset 7, stride -9223372036854775808, size 2}}
+  %0 = "pplan.slice"(%x) {offsets = array<i64: 7>, strides = array<i64: -9223372036854775808>} : (tensor<8xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+// 1048577 * (2^44) is 2^44 modulo 2^64.
+func.func @slice_product_overflows(%x: tensor<35184372088832xf32>) {
+  // expected-error@+1 {{'pplan.slice' op takes elements outside dimension 0 of size 35184372088832: offset 0, stride 1048577, size 17592186044417}}
+  %0 = pplan.slice %x offsets [0] strides [1048577] : tensor<35184372088832xf32> to tensor<17592186044417xf32>
+  return
+}
+
+// -----
+
 func.func @concat_nothing() {
   // expected-error@+1 {{'pplan.concat' op needs at least one operand}}
   %0 = "pplan.concat"() {dim = 0 : i64} : () -> tensor<4xf32>
@@ -234,8 +269,17 @@ func.func @pad_negative(%x: tensor<8xf32>) {
 // -----
 
 func.func @pad_size(%x: tensor<8xf32>) {
-  // expected-error@+1 {{'pplan.pad' op dimension 0 should have size 11 in the result, found 10}}
+  // expected-error@+1 {{'pplan.pad' op dimension 0 of size 8 with 1 before it and 2 after it does not have the result's size 10}}
   %0 = pplan.pad %x low [1] high [2] value 0.0 : f32 : tensor<8xf32> to tensor<10xf32>
+  return
+}
+
+// -----
+
+// 8 and the two amounts are 6 modulo 2^64.
+func.func @pad_overflows(%x: tensor<8xf32>) {
+  // expected-error@+1 {{'pplan.pad' op dimension 0 of size 8 with 9223372036854775807 before it and 9223372036854775807 after it does not have the result's size 6}}
+  %0 = pplan.pad %x low [9223372036854775807] high [9223372036854775807] value 0.0 : f32 : tensor<8xf32> to tensor<6xf32>
   return
 }
 

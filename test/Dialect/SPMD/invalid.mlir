@@ -164,6 +164,15 @@ func.func @offset_type() {
 // -----
 
 pplan.mesh @mesh = <["data"=2]>
+func.func @offset_size() {
+  // expected-error@+1 {{'spmd.shard_offset' op size must not be negative, found -9}}
+  %0 = spmd.shard_offset size -9 on @mesh ["data"] : tensor<i64>
+  return
+}
+
+// -----
+
+pplan.mesh @mesh = <["data"=2]>
 func.func @mask_dim(%x: tensor<5xf32>) {
   // expected-error@+1 {{'spmd.mask_padding' op dimension 3 is not one of 'tensor<5xf32>' (rank 1)}}
   %0 = spmd.mask_padding %x dim 3 size 9 fill 0.0 : f32 on @mesh ["data"] : tensor<5xf32>

@@ -29,6 +29,10 @@ namespace pplan {
 /// only `pplan.mesh` of the module. Null when there is none.
 MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr name);
 
+/// True when the tensor has at most 2^48 elements, dimensions of size 0 counted
+/// as 1; every value of the dialects does, so arithmetic on sizes is exact.
+bool isCountable(mlir::RankedTensorType type);
+
 /// Type of a tensor with the same elements and another shape.
 mlir::RankedTensorType withShape(mlir::RankedTensorType type,
                                  llvm::ArrayRef<int64_t> shape);

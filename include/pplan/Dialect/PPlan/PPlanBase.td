@@ -29,7 +29,6 @@ def PPlan_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
-  let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     void registerAttrs();
   }];
@@ -134,5 +133,12 @@ def PPlan_DataAttr : PPlan_Attr<"Data", "data"> {
   let assemblyFormat = "`<` $path `,` `offset` `=` $offset `,` `size` `=` $size `>`";
   let genVerifyDecl = 1;
 }
+
+/// So many elements that sums and products of sizes, and sizes in bytes, cannot
+/// overflow 64 bits. Dimensions of size 0 count as 1.
+def PPlan_CountablePred : CPred<"::pplan::isCountable(::llvm::cast<::mlir::RankedTensorType>($_self))">;
+class PPlan_TensorOf<list<Type> elements>
+    : RankedTensorOf<elements, [HasStaticShapePred, PPlan_CountablePred],
+                     "statically shaped tensor (at most 2^48 elements)">;
 
 #endif // PPLAN_DIALECT_PPLAN_BASE_TD

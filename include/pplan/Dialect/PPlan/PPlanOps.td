@@ -15,12 +15,12 @@ class PPlan_Op<string mnemonic, list<Trait> traits = []> : Op<PPlan_Dialect, mne
 def PPlan_Float : AnyTypeOf<[F64, F32, F16, BF16], "f64, f32, f16 or bf16">;
 def PPlan_Int : AnyTypeOf<[I64, I32, I8, UI8], "i64, i32, i8 or ui8">;
 def PPlan_Element : AnyTypeOf<[PPlan_Float, PPlan_Int, I1], "a float, an integer or i1">;
-def PPlan_Tensor : StaticShapeTensorOf<[PPlan_Element]>;
-def PPlan_FloatTensor : StaticShapeTensorOf<[PPlan_Float]>;
-def PPlan_NumberTensor : StaticShapeTensorOf<[PPlan_Float, PPlan_Int]>;
-def PPlan_IntTensor : StaticShapeTensorOf<[PPlan_Int]>;
-def PPlan_BoolTensor : StaticShapeTensorOf<[I1]>;
-def PPlan_LogicTensor : StaticShapeTensorOf<[I1, PPlan_Int]>;
+def PPlan_Tensor : PPlan_TensorOf<[PPlan_Element]>;
+def PPlan_FloatTensor : PPlan_TensorOf<[PPlan_Float]>;
+def PPlan_NumberTensor : PPlan_TensorOf<[PPlan_Float, PPlan_Int]>;
+def PPlan_IntTensor : PPlan_TensorOf<[PPlan_Int]>;
+def PPlan_BoolTensor : PPlan_TensorOf<[I1]>;
+def PPlan_LogicTensor : PPlan_TensorOf<[I1, PPlan_Int]>;
 
 def PPlan_MeshOp : PPlan_Op<"mesh", [Symbol]> {
   let summary = "Declares a device mesh under a symbol";

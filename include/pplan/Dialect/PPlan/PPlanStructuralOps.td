@@ -5,9 +5,13 @@
 class PPlan_ShardableOp<string mnemonic, list<string> methods = [], list<Trait> traits = []>
     : PPlan_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<PPlan_ShardableOpInterface, methods>])>;
 
-def PPlan_ConstantOp : PPlan_ShardableOp<"constant", ["partition"], [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+def PPlan_ConstantOp : PPlan_ShardableOp<"constant", ["partition"], [AllTypesMatch<["value", "result"]>]> {
   let summary = "A tensor whose elements are known";
   let description = [{
+    Not `ConstantLike`: folding merges equal constants without regard to their
+    attributes, and two of them may differ in their shardings. Common
+    subexpression elimination merges those that do not.
+
     ```mlir
     %c = pplan.constant dense<1.0> : tensor<4x8xf32>
     ```
@@ -15,7 +19,6 @@ def PPlan_ConstantOp : PPlan_ShardableOp<"constant", ["partition"], [ConstantLik
   let arguments = (ins ElementsAttr:$value);
   let results = (outs PPlan_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
-  let hasFolder = 1;
 }
 
 def PPlan_IotaOp : PPlan_ShardableOp<"iota", ["partition"]> {

@@ -31,7 +31,7 @@ def SPMD_Dialect : Dialect {
 
 class SPMD_Op<string mnemonic, list<Trait> traits = []> : Op<SPMD_Dialect, mnemonic, traits>;
 
-def SPMD_Tensor : StaticShapeTensorOf<[AnyType]>;
+def SPMD_Tensor : PPlan_TensorOf<[AnyType]>;
 
 /// A collective: pure, because program order is all that matching needs and
 /// every device drops or keeps the same operations. The mesh is checked by the verifier of the device program.
