@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ConstantEvaluator.h"
-#include "pplan/Dialect/PPlan/PPlan.h"
 #include "mlir/IR/Builders.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
 
 using namespace mlir;
 using namespace pplan;
@@ -98,8 +98,7 @@ void ConstantEvaluator::materialize(Block &block) {
     if (!tensor || tensor->isParameter || isa<ConstantOp, BroadcastOp>(op))
       continue;
     OpBuilder builder(&op);
-    auto constant =
-        ConstantOp::create(builder, op.getLoc(), tensor->toAttr());
+    auto constant = ConstantOp::create(builder, op.getLoc(), tensor->toAttr());
     op.getResult(0).replaceAllUsesWith(constant.getResult());
     known.erase(op.getResult(0));
     op.erase();

@@ -110,8 +110,7 @@ static std::optional<int64_t> computeInt(Operation *op, int64_t x, int64_t y) {
       .Default(std::nullopt);
 }
 
-template <typename T>
-static bool compare(Predicate predicate, T x, T y) {
+template <typename T> static bool compare(Predicate predicate, T x, T y) {
   switch (predicate) {
   case Predicate::EQ:
     return x == y;
@@ -138,8 +137,8 @@ static void convert(const HostTensor &from, HostTensor &to) {
   double high = std::ldexp(1.0, isUnsigned ? bits : bits - 1) - 1;
   for (int64_t i = 0; i < to.getNumElements(); ++i) {
     if (toBool)
-      to.setInt(i, from.isFloat() ? from.getFloat(i) != 0
-                                  : from.getInt(i) != 0);
+      to.setInt(i,
+                from.isFloat() ? from.getFloat(i) != 0 : from.getInt(i) != 0);
     else if (to.isFloat())
       to.setFloat(i, from.getFloat(i));
     else if (from.isFloat() && bits < 64)

@@ -75,15 +75,17 @@ static bool evaluate(ReduceOp op, const HostTensor &input, HostTensor &result) {
   int64_t start = kind == ReductionKind::Prod;
   if (input.isFloat()) {
     std::vector<double> sums(count, start);
-    reduceInto(op, input, [&](int64_t i) { return input.getFloat(i); },
-               result.getShape(), sums);
+    reduceInto(
+        op, input, [&](int64_t i) { return input.getFloat(i); },
+        result.getShape(), sums);
     for (int64_t i = 0; i < count; ++i)
       result.setFloat(i, sums[i]);
     return true;
   }
   std::vector<int64_t> sums(count, start);
-  reduceInto(op, input, [&](int64_t i) { return input.getInt(i); },
-             result.getShape(), sums);
+  reduceInto(
+      op, input, [&](int64_t i) { return input.getInt(i); }, result.getShape(),
+      sums);
   for (int64_t i = 0; i < count; ++i)
     result.setInt(i, sums[i]);
   return true;
@@ -113,12 +115,11 @@ static void evaluate(ArgReduceOp op, const HostTensor &input,
     int64_t best = 0;
     for (int64_t i = 1; i < size; ++i) {
       int64_t at = first + i * stride, bestAt = first + best * stride;
-      bool better =
-          input.isFloat()
-              ? (max ? input.getFloat(at) > input.getFloat(bestAt)
-                     : input.getFloat(at) < input.getFloat(bestAt))
-              : (max ? input.getInt(at) > input.getInt(bestAt)
-                     : input.getInt(at) < input.getInt(bestAt));
+      bool better = input.isFloat()
+                        ? (max ? input.getFloat(at) > input.getFloat(bestAt)
+                               : input.getFloat(at) < input.getFloat(bestAt))
+                        : (max ? input.getInt(at) > input.getInt(bestAt)
+                               : input.getInt(at) < input.getInt(bestAt));
       best = better ? i : best;
     }
     result.setInt(row, best);
@@ -207,8 +208,7 @@ pplan::import::evaluateReduction(Operation *op,
             return evaluate(along, *operands[0], result), true;
           })
           .Case([&](ContractOp contract) {
-            return evaluate(contract, *operands[0], *operands[1], result),
-                   true;
+            return evaluate(contract, *operands[0], *operands[1], result), true;
           })
           .Default(false);
   return done ? std::optional<HostTensor>(std::move(result)) : std::nullopt;

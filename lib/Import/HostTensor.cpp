@@ -115,8 +115,8 @@ void HostTensor::setFloat(int64_t index, double value) {
     bool losesInfo;
     converted.convert(narrow.getFloatSemantics(),
                       llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    return store(to, static_cast<uint16_t>(
-                         converted.bitcastToAPInt().getZExtValue()));
+    return store(
+        to, static_cast<uint16_t>(converted.bitcastToAPInt().getZExtValue()));
   }
   setInt(index, toInt(value));
 }

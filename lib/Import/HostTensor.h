@@ -1,4 +1,5 @@
-//===- HostTensor.h - A tensor whose elements the importer knows -*- C++ -*-===//
+//===- HostTensor.h - A tensor whose elements the importer knows -*- C++
+//-*-===//
 //
 // Holds the elements of a tensor while an importer folds shape computations.
 // What may be folded is decided by ConstantEvaluator.h; these tensors never

@@ -90,3 +90,46 @@ func.func @powers(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = pplan.add %a, %b : tensor<4xf32>
   return %c : tensor<4xf32>
 }
+
+// -----
+
+// Heads repeated for their groups, then merged with the batch around a transpose: the group stays unrepeated.
+// CHECK-LABEL: func.func @grouped_through_merge
+// CHECK: pplan.attention %arg0, %arg1, %arg2 scale 1.000000e+00 layouts ["bhtd", "bhtd", "bhtd", "bhtd"]
+func.func @grouped_through_merge(%q: tensor<3x4x8x16xf32>, %k: tensor<3x2x6x16xf32>, %v: tensor<3x2x6x16xf32>) -> tensor<3x4x8x16xf32> {
+  %k1 = pplan.reshape %k : tensor<3x2x6x16xf32> to tensor<3x2x1x6x16xf32>
+  %k2 = pplan.broadcast %k1 dims [0, 1, 2, 3, 4] : tensor<3x2x1x6x16xf32> to tensor<3x2x2x6x16xf32>
+  %k3 = pplan.reshape %k2 : tensor<3x2x2x6x16xf32> to tensor<12x6x16xf32>
+  %k4 = pplan.transpose %k3 [0, 2, 1] : tensor<12x6x16xf32>
+  %k5 = pplan.reshape %k4 : tensor<12x16x6xf32> to tensor<3x4x16x6xf32>
+  %v1 = pplan.reshape %v : tensor<3x2x6x16xf32> to tensor<3x2x1x6x16xf32>
+  %v2 = pplan.broadcast %v1 dims [0, 1, 2, 3, 4] : tensor<3x2x1x6x16xf32> to tensor<3x2x2x6x16xf32>
+  %v3 = pplan.reshape %v2 : tensor<3x2x2x6x16xf32> to tensor<3x4x6x16xf32>
+  %s = pplan.contract "bhtd,bhds->bhts" %q, %k5 : tensor<3x4x8x16xf32>, tensor<3x4x16x6xf32> to tensor<3x4x8x6xf32>
+  %p = pplan.softmax %s dim 3 : tensor<3x4x8x6xf32>
+  %o = pplan.contract "bhts,bhsd->bhtd" %p, %v3 : tensor<3x4x8x6xf32>, tensor<3x4x6x16xf32> to tensor<3x4x8x16xf32>
+  return %o : tensor<3x4x8x16xf32>
+}
+
+// -----
+
+// A causal mask on the operation itself.
+// CHECK-LABEL: func.func @causal_mask
+// CHECK: pplan.attention %arg0, %arg1, %arg2 scale 1.000000e+00 causal
+// CHECK-NOT: mask
+func.func @causal_mask(%q: tensor<1x1x2x4xf32>, %k: tensor<1x1x3x4xf32>, %v: tensor<1x1x3x4xf32>) -> tensor<1x1x2x4xf32> {
+  %m = pplan.constant dense<[[[[true, true, false], [true, true, true]]]]> : tensor<1x1x2x3xi1>
+  %o = pplan.attention %q, %k, %v mask %m scale 1.0 layouts ["bhtd", "bhtd", "bhtd", "bhtd"] : tensor<1x1x2x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x2x3xi1> to tensor<1x1x2x4xf32>
+  return %o : tensor<1x1x2x4xf32>
+}
+
+// -----
+
+// Aligned at the first query instead of the last: another mask.
+// CHECK-LABEL: func.func @other_mask
+// CHECK: pplan.attention %arg0, %arg1, %arg2 mask %{{.*}} scale 1.000000e+00 layouts
+func.func @other_mask(%q: tensor<1x1x2x4xf32>, %k: tensor<1x1x3x4xf32>, %v: tensor<1x1x3x4xf32>) -> tensor<1x1x2x4xf32> {
+  %m = pplan.constant dense<[[[[true, false, false], [true, true, false]]]]> : tensor<1x1x2x3xi1>
+  %o = pplan.attention %q, %k, %v mask %m scale 1.0 layouts ["bhtd", "bhtd", "bhtd", "bhtd"] : tensor<1x1x2x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x2x3xi1> to tensor<1x1x2x4xf32>
+  return %o : tensor<1x1x2x4xf32>
+}

@@ -19,8 +19,8 @@ def RaisePatterns : Pass<"pplan-raise-patterns", "::mlir::ModuleOp"> {
     * x/2 * (1 + erf(x / sqrt(2))), its approximation by tanh, and
       x * sigmoid(x) become `pplan.gelu` and `pplan.silu`, whatever the order of
       the multiplications.
-    * A transpose between a merge and a split of the same dimensions becomes
-      one transpose.
+    * A transpose between a merge of dimensions and their split becomes a
+      transpose of the unmerged tensor.
     * A power with a constant exponent 2, 3, 0.5, 1, -0.5 or -1 becomes
       products, roots or quotients.
 

@@ -16,7 +16,8 @@ static LogicalResult constant(Node &n) {
   Builder &b = n.e.builder;
   if (const onnx::AttributeProto *value = n.getAttr("value"))
     if (value->has_t()) {
-      StringRef name = n.proto.output_size() ? StringRef(n.proto.output(0)) : "";
+      StringRef name =
+          n.proto.output_size() ? StringRef(n.proto.output(0)) : "";
       return n.yield(n.graph.importTensor(value->t(), name, /*fromNode=*/true));
     }
   if (const onnx::AttributeProto *value = n.getAttr("value_float")) {
@@ -30,8 +31,8 @@ static LogicalResult constant(Node &n) {
     return n.yield(n.e.constant(std::move(scalar)));
   }
   if (const onnx::AttributeProto *value = n.getAttr("value_floats")) {
-    HostTensor list(RankedTensorType::get({value->floats_size()},
-                                          b.getF32Type()));
+    HostTensor list(
+        RankedTensorType::get({value->floats_size()}, b.getF32Type()));
     for (int i = 0; i < value->floats_size(); ++i)
       list.setFloat(i, value->floats(i));
     return n.yield(n.e.constant(std::move(list)));
@@ -131,7 +132,8 @@ static LogicalResult scatterND(Node &n) {
   bool add = false;
   if (failed(getScatter(n, operands, add)))
     return failure();
-  auto &[data, indices, updates] = operands;
+  const HostTensor *data = operands[0], *indices = operands[1],
+                   *updates = operands[2];
   ArrayRef<int64_t> to = data->getShape(), at = indices->getShape();
   int64_t depth = at.empty() ? 0 : at.back();
   SmallVector<int64_t> expected(at.drop_back(at.empty() ? 0 : 1));
@@ -167,7 +169,8 @@ static LogicalResult scatterElements(Node &n) {
   bool add = false;
   if (failed(getScatter(n, operands, add)))
     return failure();
-  auto &[data, indices, updates] = operands;
+  const HostTensor *data = operands[0], *indices = operands[1],
+                   *updates = operands[2];
   FailureOr<int64_t> axis = n.getAxis("axis", 0, n.rank(0));
   if (failed(axis))
     return failure();

@@ -76,22 +76,21 @@ static LogicalResult matMul(Node &n) {
   int64_t aRank = n.rank(0), bRank = n.rank(1);
   if (aRank < 1 || bRank < 1 ||
       std::max(aRank, bRank) > static_cast<int64_t>(allLetters.size()))
-    return n.error() << "cannot multiply " << n.type(0) << " and "
-                     << n.type(1);
+    return n.error() << "cannot multiply " << n.type(0) << " and " << n.type(1);
   int64_t inner = n.type(0).getDimSize(aRank - 1);
   int64_t bInner = n.type(1).getDimSize(std::max<int64_t>(bRank - 2, 0));
   if (inner != bInner)
-    return n.error() << "cannot multiply " << n.type(0) << " and "
-                     << n.type(1) << ": the inner dimensions are " << inner
-                     << " and " << bInner;
+    return n.error() << "cannot multiply " << n.type(0) << " and " << n.type(1)
+                     << ": the inner dimensions are " << inner << " and "
+                     << bInner;
   int64_t aBatch = std::max<int64_t>(aRank - 2, 0);
   int64_t bBatch = std::max<int64_t>(bRank - 2, 0);
   int64_t batch = std::max(aBatch, bBatch);
   StringRef letters = allLetters.take_front(batch);
   if (!Emitter::getCommonShape(n.type(0).getShape().take_front(aBatch),
                                n.type(1).getShape().take_front(bBatch)))
-    return n.error() << "cannot multiply " << n.type(0) << " and "
-                     << n.type(1) << ": the batch dimensions do not fit";
+    return n.error() << "cannot multiply " << n.type(0) << " and " << n.type(1)
+                     << ": the batch dimensions do not fit";
   Labelled left{a, letters.take_back(aBatch).str() + (aRank > 1 ? "mk" : "k")};
   Labelled right{b, letters.take_back(bBatch).str() + (bRank > 1 ? "kn" : "k")};
   std::string result =
@@ -104,17 +103,17 @@ static LogicalResult gemm(Node &n) {
   if (!a || !b)
     return failure();
   if (n.rank(0) != 2 || n.rank(1) != 2)
-    return n.error() << "cannot multiply " << n.type(0) << " and "
-                     << n.type(1) << "; both must be matrices";
+    return n.error() << "cannot multiply " << n.type(0) << " and " << n.type(1)
+                     << "; both must be matrices";
   bool transA = n.getInt("transA", 0), transB = n.getInt("transB", 0);
   int64_t inner = n.type(0).getDimSize(transA ? 0 : 1);
   int64_t bInner = n.type(1).getDimSize(transB ? 1 : 0);
   if (inner != bInner)
-    return n.error() << "cannot multiply " << n.type(0) << " and "
-                     << n.type(1) << ": the inner dimensions are " << inner
-                     << " and " << bInner;
-  Value result = contract(n.e, {a, transA ? "km" : "mk"},
-                          {b, transB ? "nk" : "kn"}, "mn");
+    return n.error() << "cannot multiply " << n.type(0) << " and " << n.type(1)
+                     << ": the inner dimensions are " << inner << " and "
+                     << bInner;
+  Value result =
+      contract(n.e, {a, transA ? "km" : "mk"}, {b, transB ? "nk" : "kn"}, "mn");
   if (double alpha = n.getFloat("alpha", 1.0); alpha != 1)
     result = n.e.binary<MulOp>(result, alpha);
   double beta = n.getFloat("beta", 1.0);
@@ -166,8 +165,8 @@ static std::optional<Equation> parseEquation(Node &n, std::string text) {
   llvm::erase(text, ' ');
   auto [left, right] = StringRef(text).split("->");
   Equation equation;
-  equation.result = StringRef(text).contains("->") ? right.str()
-                                                   : getImplicitResult(left);
+  equation.result =
+      StringRef(text).contains("->") ? right.str() : getImplicitResult(left);
   SmallVector<StringRef> terms;
   left.split(terms, ',');
   if (static_cast<int64_t>(terms.size()) != n.getNumInputs())

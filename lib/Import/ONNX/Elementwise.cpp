@@ -93,9 +93,9 @@ static LogicalResult pow(Node &n) {
   Type exponent = getTensorType(y).getElementType();
   bool inExponentType = !isa<FloatType>(base) && isa<FloatType>(exponent);
   Type compute = inExponentType ? exponent : base;
-  return n.yield(n.e.convert(n.e.binary<PowOp>(n.e.convert(x, compute),
-                                               n.e.convert(y, compute)),
-                             base));
+  return n.yield(n.e.convert(
+      n.e.binary<PowOp>(n.e.convert(x, compute), n.e.convert(y, compute)),
+      base));
 }
 
 /// fmod = 1 has the sign of the dividend, otherwise (integers) the divisor's.
@@ -110,10 +110,10 @@ static LogicalResult mod(Node &n) {
     return failure();
   Value differ = e.create<XorOp>(e.compare(Predicate::LT, values[0], 0.0),
                                  e.compare(Predicate::LT, values[1], 0.0));
-  Value wrong = e.create<AndOp>(e.compare(Predicate::NE, values[0], 0.0),
-                                differ);
-  return n.yield(e.select(wrong, e.create<AddOp>(values[0], values[1]),
-                          values[0]));
+  Value wrong =
+      e.create<AndOp>(e.compare(Predicate::NE, values[0], 0.0), differ);
+  return n.yield(
+      e.select(wrong, e.create<AddOp>(values[0], values[1]), values[0]));
 }
 
 static LogicalResult clip(Node &n) {
@@ -160,8 +160,7 @@ static LogicalResult isInf(Node &n) {
 
 static LogicalResult tan(Node &n) {
   Value x = n.input(0);
-  return n.yield(n.e.create<DivOp>(n.e.create<SinOp>(x),
-                                   n.e.create<CosOp>(x)));
+  return n.yield(n.e.create<DivOp>(n.e.create<SinOp>(x), n.e.create<CosOp>(x)));
 }
 
 /// (exp(x) - exp(-x)) / 2 or, for `Op` = AddOp, its even counterpart.
@@ -181,9 +180,8 @@ static LogicalResult gelu(Node &n) {
   if (approximate != "none" && approximate != "tanh")
     return n.error() << "unknown approximation '" << approximate
                      << "'; ONNX has 'none' and 'tanh'";
-  return n.yield(n.e.create<GeluOp>(n.input(0), approximate == "none"
-                                                    ? GeluKind::Erf
-                                                    : GeluKind::Tanh));
+  return n.yield(n.e.create<GeluOp>(
+      n.input(0), approximate == "none" ? GeluKind::Erf : GeluKind::Tanh));
 }
 
 static LogicalResult fastGelu(Node &n) {
@@ -195,8 +193,7 @@ static LogicalResult fastGelu(Node &n) {
 
 static LogicalResult biasGelu(Node &n) {
   Value x = n.input(0), bias = n.input(1);
-  return n.yield(
-      n.e.create<GeluOp>(n.e.binary<AddOp>(x, bias), GeluKind::Erf));
+  return n.yield(n.e.create<GeluOp>(n.e.binary<AddOp>(x, bias), GeluKind::Erf));
 }
 
 /// x * sigmoid(alpha * x)
@@ -204,8 +201,8 @@ static LogicalResult swish(Node &n, double alpha) {
   Value x = n.input(0);
   if (alpha == 1)
     return n.yield(n.e.create<SiluOp>(x));
-  return n.yield(n.e.create<MulOp>(
-      x, n.e.create<SigmoidOp>(n.e.binary<MulOp>(x, alpha))));
+  return n.yield(
+      n.e.create<MulOp>(x, n.e.create<SigmoidOp>(n.e.binary<MulOp>(x, alpha))));
 }
 static LogicalResult swish(Node &n) {
   return swish(n, n.getFloat("alpha", 1.0));
@@ -253,14 +250,13 @@ static LogicalResult thresholdedRelu(Node &n) {
 /// alpha * (exp(x / divisor) - 1)
 static Value scaledExpm1(Emitter &e, Value x, double alpha, double divisor) {
   Value scaled = divisor == 1 ? x : e.binary<MulOp>(x, 1 / divisor);
-  return e.binary<MulOp>(
-      e.binary<SubOp>(e.create<ExpOp>(scaled), 1.0), alpha);
+  return e.binary<MulOp>(e.binary<SubOp>(e.create<ExpOp>(scaled), 1.0), alpha);
 }
 
 static LogicalResult elu(Node &n) {
   Value x = n.input(0);
-  return n.yield(positiveOr(
-      n.e, x, scaledExpm1(n.e, x, n.getFloat("alpha", 1.0), 1.0)));
+  return n.yield(
+      positiveOr(n.e, x, scaledExpm1(n.e, x, n.getFloat("alpha", 1.0), 1.0)));
 }
 
 static LogicalResult celu(Node &n) {
@@ -289,14 +285,13 @@ static LogicalResult softplus(Node &n) {
 
 static LogicalResult mish(Node &n) {
   Value x = n.input(0);
-  return n.yield(
-      n.e.create<MulOp>(x, n.e.create<TanhOp>(softplus(n.e, x))));
+  return n.yield(n.e.create<MulOp>(x, n.e.create<TanhOp>(softplus(n.e, x))));
 }
 
 static LogicalResult softsign(Node &n) {
   Value x = n.input(0);
-  return n.yield(n.e.create<DivOp>(
-      x, n.e.binary<AddOp>(n.e.create<AbsOp>(x), 1.0)));
+  return n.yield(
+      n.e.create<DivOp>(x, n.e.binary<AddOp>(n.e.create<AbsOp>(x), 1.0)));
 }
 
 ArrayRef<OpEntry> pplan::import::getElementwiseOps() {

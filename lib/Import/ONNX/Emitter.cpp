@@ -12,6 +12,24 @@ using namespace mlir;
 using namespace pplan;
 using namespace pplan::import;
 
+InFlightDiagnostic Emitter::error() {
+  InFlightDiagnostic diag = mlir::emitError(loc);
+  if (!subject.empty())
+    diag << subject << ": ";
+  return diag;
+}
+
+/// Verifies one operation; the message, if it is invalid.
+static std::optional<std::string> getInvalidity(Operation *op) {
+  std::string message;
+  ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &diag) {
+    message += (message.empty() ? "" : "; ") + diag.str();
+  });
+  if (succeeded(mlir::verify(op, /*verifyRecursively=*/false)))
+    return std::nullopt;
+  return message;
+}
+
 Value Emitter::finish(Operation *op, bool fold) {
   for (Value result : op->getResults()) {
     auto type = cast<RankedTensorType>(result.getType());
@@ -20,8 +38,10 @@ Value Emitter::finish(Operation *op, bool fold) {
       return {};
     }
   }
-  if (failed(mlir::verify(op, /*verifyRecursively=*/false)))
+  if (std::optional<std::string> invalidity = getInvalidity(op)) {
+    error() << *invalidity;
     return {};
+  }
   if (fold)
     evaluator.visit(op);
   return op->getResult(0);
@@ -93,8 +113,8 @@ bool Emitter::broadcastAll(MutableArrayRef<Value> values) {
       return false;
     auto common = getCommonShape(shape, getTensorType(value).getShape());
     if (!common) {
-      InFlightDiagnostic diag =
-          error() << "the operands have no common shape: ";
+      InFlightDiagnostic diag = error()
+                                << "the operands have no common shape: ";
       llvm::interleaveComma(values, diag, [&](Value operand) {
         if (operand)
           diag << operand.getType();
@@ -186,8 +206,7 @@ Value Emitter::slice(Value value, ArrayRef<int64_t> offsets,
   return create<SliceOp>(withShape(type, sizes), value, offsets, strides);
 }
 
-Value Emitter::sliceDim(Value value, int64_t dim, int64_t begin,
-                        int64_t size) {
+Value Emitter::sliceDim(Value value, int64_t dim, int64_t begin, int64_t size) {
   if (!value)
     return {};
   SmallVector<int64_t> sizes(getTensorType(value).getShape());

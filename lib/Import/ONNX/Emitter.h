@@ -12,21 +12,22 @@
 #define PPLAN_LIB_IMPORT_ONNX_EMITTER_H
 
 #include "../ConstantEvaluator.h"
-#include "pplan/Dialect/PPlan/PPlan.h"
 #include "mlir/IR/Builders.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
 
 namespace pplan::import {
 
 class Emitter {
 public:
   Emitter(mlir::OpBuilder builder, ConstantEvaluator &evaluator)
-      : builder(builder), evaluator(evaluator),
-        loc(builder.getUnknownLoc()) {}
+      : builder(builder), evaluator(evaluator), loc(builder.getUnknownLoc()) {}
 
   mlir::OpBuilder builder;
   ConstantEvaluator &evaluator;
   /// Place of the operations built from now on.
   mlir::Location loc;
+  /// What messages are about, e.g. "MatMul '/layer.0/MatMul'"; may be empty.
+  std::string subject;
 
   /// Builds an operation, verifies and folds it. Null when an operand is null
   /// or the operation is invalid, which is reported.
@@ -97,8 +98,8 @@ public:
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
                    int64_t dim);
 
-  /// Reports at the current place.
-  mlir::InFlightDiagnostic error() { return mlir::emitError(loc); }
+  /// Reports at the current place, about the current subject.
+  mlir::InFlightDiagnostic error();
 
 private:
   bool checkSameElementType(mlir::Value a, mlir::Value b);

@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace pplan;
 using namespace pplan::import;
 
-/// Bounds for hostile files: nesting of subgraphs and functions, and nodes after
-/// inlining (functions that call functions multiply).
+/// Bounds for hostile files: nesting of subgraphs and functions, and nodes
+/// after inlining (functions that call functions multiply).
 static constexpr int64_t maxDepth = 48, maxNodes = 1'000'000;
 
 const NamedValue *Scope::lookup(StringRef name) const {
@@ -66,8 +66,8 @@ LogicalResult GraphImporter::define(StringRef name, NamedValue value) {
   if (name.empty())
     return success();
   if (!scope->names.try_emplace(name, value).second)
-    return emitError(emitter.loc, "the name '")
-           << name << "' is defined twice in one graph";
+    return emitter.error() << "the name '" << name
+                           << "' is defined twice in one graph";
   return success();
 }
 
@@ -90,11 +90,15 @@ LogicalResult GraphImporter::poisonOutputs(const onnx::NodeProto &node) {
   return success();
 }
 
+std::string GraphImporter::getNodeName(const onnx::NodeProto &node) const {
+  bool useOutput = node.name().empty() && node.output_size() > 0;
+  return locationPrefix + (useOutput ? node.output(0) : node.name());
+}
+
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &node) {
-  StringRef name = node.name();
-  if (name.empty() && node.output_size() > 0)
-    name = node.output(0);
-  emitter.loc = file.getLoc(locationPrefix + name.str());
+  std::string name = getNodeName(node);
+  emitter.loc = file.getLoc(name);
+  emitter.subject = node.op_type() + " '" + name + "'";
   if (++nodeCount > maxNodes)
     return emitError(emitter.loc, "the model has more than ")
            << maxNodes << " nodes after inlining its functions";
@@ -114,8 +118,8 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &node) {
     }
     const NamedValue *named = scope->lookup(input);
     if (!named)
-      return emitError(emitter.loc)
-             << node.op_type() << " '" << node.name() << "': operand '" << input
+      return emitter.error()
+             << "operand '" << input
              << "' is not an input, a weight or the result of an earlier node";
     if (named->poisoned)
       return poisonOutputs(node);
@@ -149,6 +153,7 @@ LogicalResult GraphImporter::importOp(const onnx::NodeProto &proto,
 FailureOr<SmallVector<Value>>
 GraphImporter::importSubgraph(const onnx::GraphProto &graph) {
   Location loc = emitter.loc;
+  std::string subject = emitter.subject;
   if (depth >= maxDepth)
     return emitError(loc, "subgraphs and functions are nested deeper than ")
            << maxDepth << " levels";
@@ -160,6 +165,7 @@ GraphImporter::importSubgraph(const onnx::GraphProto &graph) {
     scope = const_cast<Scope *>(inner.parent);
     --depth;
     emitter.loc = loc;
+    emitter.subject = subject;
   });
   if (failed(importInitializers(graph)) || failed(importNodes(graph.node())))
     return failure();
@@ -232,9 +238,9 @@ LogicalResult GraphImporter::importCall(const onnx::NodeProto &call,
     emitter.loc = loc;
   });
   for (int i = 0; i < function.input_size(); ++i)
-    if (failed(define(function.input(i),
-                      {static_cast<size_t>(i) < inputs.size() ? inputs[i]
-                                                              : Value()})))
+    if (failed(define(
+            function.input(i),
+            {static_cast<size_t>(i) < inputs.size() ? inputs[i] : Value()})))
       return failure();
   for (const onnx::NodeProto &node : function.node()) {
     onnx::NodeProto bound = node;
@@ -243,8 +249,9 @@ LogicalResult GraphImporter::importCall(const onnx::NodeProto &call,
       return failure();
   }
   for (int i = 0; i < call.output_size(); ++i) {
-    const NamedValue *value =
-        i < function.output_size() ? scope->lookup(function.output(i)) : nullptr;
+    const NamedValue *value = i < function.output_size()
+                                  ? scope->lookup(function.output(i))
+                                  : nullptr;
     if (!value)
       return emitError(loc, "function '")
              << function.name() << "' does not define its result " << i;
@@ -272,20 +279,17 @@ void GraphImporter::noteUnsupported(const onnx::NodeProto &node,
     key += " with " + what.str();
   Unsupported &entry = unsupported[key];
   if (entry.count++ == 0)
-    entry.firstNode = locationPrefix + (node.name().empty() &&
-                                                node.output_size() > 0
-                                            ? node.output(0)
-                                            : node.name());
+    entry.firstNode = getNodeName(node);
 }
 
 LogicalResult GraphImporter::reportUnsupported() {
   if (unsupported.empty())
     return success();
-  InFlightDiagnostic diag = emitError(file.getLoc(), "the model uses ")
-                            << unsupported.size()
-                            << (unsupported.size() == 1 ? " operator"
-                                                        : " operators")
-                            << " that pplan cannot import";
+  InFlightDiagnostic diag =
+      emitError(file.getLoc(), "the model uses ")
+      << unsupported.size()
+      << (unsupported.size() == 1 ? " operator" : " operators")
+      << " that pplan cannot import";
   for (auto &[key, entry] : unsupported)
     diag.attachNote(file.getLoc(entry.firstNode))
         << key << ": " << entry.count << (entry.count == 1 ? " node" : " nodes")

@@ -10,8 +10,8 @@
 
 #include "Emitter.h"
 #include "ModelFile.h"
-#include "pplan/Import/ONNX.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "pplan/Import/ONNX.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -68,8 +68,8 @@ private:
 
   // Inputs.cpp
   mlir::LogicalResult importInputs();
-  mlir::LogicalResult checkDimNames(
-      llvm::ArrayRef<const onnx::ValueInfoProto *> inputs);
+  mlir::LogicalResult
+  checkDimNames(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs);
   mlir::FailureOr<mlir::RankedTensorType>
   getInputType(const onnx::ValueInfoProto &input);
   mlir::LogicalResult importInitializers(const onnx::GraphProto &graph);
@@ -85,6 +85,9 @@ private:
   mlir::LogicalResult importNode(const onnx::NodeProto &node);
   mlir::LogicalResult importOp(const onnx::NodeProto &node,
                                llvm::ArrayRef<mlir::Value> inputs);
+  /// The node's name, or that of its first result, after those of the calls
+  /// around it.
+  std::string getNodeName(const onnx::NodeProto &node) const;
   mlir::LogicalResult poisonOutputs(const onnx::NodeProto &node);
   mlir::LogicalResult importCall(const onnx::NodeProto &node,
                                  const onnx::FunctionProto &callee,
@@ -112,9 +115,9 @@ private:
   llvm::MapVector<std::string, Unsupported, llvm::StringMap<unsigned>>
       unsupported; ///< in the order of first use
   Scope *scope = nullptr;
-  int64_t depth = 0;             ///< of subgraphs and calls
-  int64_t nodeCount = 0;         ///< nodes imported so far
-  int64_t unsupportedCount = 0;  ///< nodes noted as unsupported so far
+  int64_t depth = 0;            ///< of subgraphs and calls
+  int64_t nodeCount = 0;        ///< nodes imported so far
+  int64_t unsupportedCount = 0; ///< nodes noted as unsupported so far
   /// Opsets that a model-local function imports, while it is inlined.
   const onnx::FunctionProto *callee = nullptr;
 

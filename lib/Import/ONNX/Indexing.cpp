@@ -39,9 +39,8 @@ static DimSlice clampSlice(int64_t begin, int64_t end, int64_t step,
   int64_t distance = step > 0 ? end - begin : begin - end;
   // |step| beyond the dimension takes one element; this also tames INT64_MIN.
   int64_t stride = step > size ? size + 1 : step < -size ? -size - 1 : step;
-  int64_t count = distance <= 0 || size == 0
-                      ? 0
-                      : (distance - 1) / std::abs(stride) + 1;
+  int64_t count =
+      distance <= 0 || size == 0 ? 0 : (distance - 1) / std::abs(stride) + 1;
   if (count <= 1)
     return {count ? begin : 0, count, 1};
   return {begin, count, stride};
@@ -215,13 +214,12 @@ static LogicalResult gatherND(Node &n) {
   Type indexType = n.type(1).getElementType();
   Value linear;
   for (int64_t i = 0; i < batch + depth; ++i) {
-    Value part = i < batch
-                     ? e.iota(outer, indexType, i)
-                     : e.wrapIndices(
-                           e.reshape(e.sliceDim(indices, at.size() - 1,
-                                                i - batch, 1),
-                                     outer),
-                           from[i]);
+    Value part =
+        i < batch ? e.iota(outer, indexType, i)
+                  : e.wrapIndices(e.reshape(e.sliceDim(indices, at.size() - 1,
+                                                       i - batch, 1),
+                                            outer),
+                                  from[i]);
     linear = i == 0 ? part
                     : e.binary<AddOp>(
                           e.binary<MulOp>(linear, static_cast<double>(from[i])),
@@ -260,10 +258,9 @@ static LogicalResult trilu(Node &n) {
   // Beyond the matrix all diagonals are alike; this keeps k exact below.
   int64_t bound = std::max(shape.back(), shape[shape.size() - 2]);
   k = std::max(-bound, std::min(bound, k));
-  Value kept = compareDiagonal(n.e, shape[shape.size() - 2], shape.back(),
-                               n.getInt("upper", 1) ? Predicate::GE
-                                                    : Predicate::LE,
-                               k);
+  Value kept =
+      compareDiagonal(n.e, shape[shape.size() - 2], shape.back(),
+                      n.getInt("upper", 1) ? Predicate::GE : Predicate::LE, k);
   return n.yield(n.e.select(kept, x, n.e.fill(x, 0.0)));
 }
 
@@ -306,8 +303,7 @@ static LogicalResult range(Node &n) {
     return n.error() << "a range from " << start << " by " << delta << " to "
                      << bounds[1]->getFloat(0) << " has no usable length";
   auto type = RankedTensorType::get(
-      {static_cast<int64_t>(std::max(0.0, count))},
-      n.type(0).getElementType());
+      {static_cast<int64_t>(std::max(0.0, count))}, n.type(0).getElementType());
   if (type.getElementType().isInteger(1))
     return n.error() << "has no range of " << type;
   Value steps = n.e.create<IotaOp>(type, 0);
@@ -345,11 +341,15 @@ static LogicalResult oneHot(Node &n) {
 
 ArrayRef<OpEntry> pplan::import::getIndexingOps() {
   static const OpEntry table[] = {
-      {"EyeLike", eyeLike},   {"Gather", gather},
+      {"EyeLike", eyeLike},
+      {"Gather", gather},
       {"GatherElements", gatherElements},
-      {"GatherND", gatherND}, {"OneHot", oneHot},
-      {"Pad", pad},           {"Range", range},
-      {"Slice", slice},       {"Trilu", trilu},
+      {"GatherND", gatherND},
+      {"OneHot", oneHot},
+      {"Pad", pad},
+      {"Range", range},
+      {"Slice", slice},
+      {"Trilu", trilu},
   };
   return table;
 }

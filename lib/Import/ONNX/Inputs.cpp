@@ -35,8 +35,8 @@ static std::string getDimName(const onnx::ValueInfoProto &input, int index) {
   return input.name() + "." + std::to_string(index);
 }
 
-LogicalResult GraphImporter::checkDimNames(
-    ArrayRef<const onnx::ValueInfoProto *> inputs) {
+LogicalResult
+GraphImporter::checkDimNames(ArrayRef<const onnx::ValueInfoProto *> inputs) {
   llvm::SetVector<StringRef> all;
   std::vector<std::string> names;
   for (const onnx::ValueInfoProto *input : inputs)
@@ -57,9 +57,8 @@ LogicalResult GraphImporter::checkDimNames(
                               << given.first() << "'; it has ";
     if (all.empty())
       return diag << "fixed sizes only";
-    llvm::interleaveComma(all, diag, [&](StringRef name) {
-      diag << "'" << name << "'";
-    });
+    llvm::interleaveComma(all, diag,
+                          [&](StringRef name) { diag << "'" << name << "'"; });
     return diag;
   }
   SmallVector<StringRef> unbound;
@@ -125,6 +124,7 @@ LogicalResult GraphImporter::importInputs() {
     if (input->name().empty())
       return emitError(file.getLoc(), "an input of the model has no name");
     emitter.loc = file.getLoc(input->name());
+    emitter.subject = "input '" + input->name() + "'";
     Value argument = function.getBody().front().addArgument(*type, emitter.loc);
     inputNames.push_back(input->name());
     if (failed(define(input->name(), {argument})))
@@ -137,13 +137,13 @@ LogicalResult GraphImporter::importInputs() {
 // Stored tensors
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-GraphImporter::importInitializers(const onnx::GraphProto &graph) {
+LogicalResult GraphImporter::importInitializers(const onnx::GraphProto &graph) {
   if (graph.sparse_initializer_size() > 0)
     return emitError(file.getLoc(graph.sparse_initializer(0).values().name()),
                      "the model has sparse weights, which pplan cannot read");
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     emitter.loc = file.getLoc(tensor.name());
+    emitter.subject = "weight '" + tensor.name() + "'";
     if (tensor.name().empty())
       return emitError(file.getLoc(), "a weight of the model has no name");
     Value value = importTensor(tensor, tensor.name(), /*fromNode=*/false);
@@ -165,14 +165,15 @@ Value GraphImporter::importTensor(const onnx::TensorProto &tensor,
   int64_t bytes =
       type->getNumElements() * getElementBytes(type->getElementType());
   bool isFloat = isa<FloatType>(type->getElementType());
-  bool isKnown = bytes <= (isFloat ? smallBytes : EvaluatorLimits().tensorBytes);
+  bool isKnown =
+      bytes <= (isFloat ? smallBytes : EvaluatorLimits().tensorBytes);
   if (!isKnown)
     return addParameter(tensor, name, *type, *stored);
   FailureOr<HostTensor> content = file.read(tensor, *type, at);
   if (failed(content))
     return {};
-  bool isConstant = isFloat ? fromNode || type->getRank() == 0
-                            : bytes <= smallBytes;
+  bool isConstant =
+      isFloat ? fromNode || type->getRank() == 0 : bytes <= smallBytes;
   if (isConstant)
     return emitter.constant(std::move(*content));
   Value value = addParameter(tensor, name, *type, *stored);
@@ -232,8 +233,7 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
     int64_t size = type.getDimSize(i);
     auto bound = options.dims.find(dim.dim_param());
     if (dim.has_dim_value() && dim.dim_value() >= 0 && dim.dim_value() != size)
-      return fail() << "dimension " << i << " to have size "
-                    << dim.dim_value();
+      return fail() << "dimension " << i << " to have size " << dim.dim_value();
     if (!dim.dim_param().empty() && bound != options.dims.end() &&
         bound->second != size)
       return fail() << "dimension " << i << " to be '" << dim.dim_param()

@@ -36,7 +36,8 @@ std::unique_ptr<ModelFile> ModelFile::open(llvm::MemoryBufferRef buffer,
   llvm::Expected<Outline> outline = makeOutline(buffer.getBuffer());
   if (!outline) {
     emitError(file->loc, "not an ONNX model: ")
-        << llvm::toString(outline.takeError());
+        << llvm::toString(outline.takeError()) << " (the file has "
+        << buffer.getBufferSize() << " bytes)";
     return nullptr;
   }
   file->outline = std::move(*outline);
@@ -120,19 +121,19 @@ Type ModelFile::getElementType(int32_t dataType) const {
 std::string ModelFile::getTypeName(int32_t dataType) {
   // Names of the types of ONNX 1.18; protobuf's descriptor knows fewer.
   static constexpr const char *names[] = {
-      "undefined",  "float",          "uint8",      "int8",
-      "uint16",     "int16",          "int32",      "int64",
-      "string",     "bool",           "float16",    "double",
-      "uint32",     "uint64",         "complex64",  "complex128",
-      "bfloat16",   "float8e4m3fn",   "float8e4m3fnuz", "float8e5m2",
-      "float8e5m2fnuz", "uint4",      "int4",       "float4e2m1"};
+      "undefined",      "float",        "uint8",          "int8",
+      "uint16",         "int16",        "int32",          "int64",
+      "string",         "bool",         "float16",        "double",
+      "uint32",         "uint64",       "complex64",      "complex128",
+      "bfloat16",       "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+      "float8e5m2fnuz", "uint4",        "int4",           "float4e2m1"};
   if (dataType >= 0 && dataType < static_cast<int32_t>(std::size(names)))
     return names[dataType];
   return "number " + std::to_string(dataType);
 }
 
-FailureOr<RankedTensorType>
-ModelFile::getType(const onnx::TensorProto &tensor, Location at) const {
+FailureOr<RankedTensorType> ModelFile::getType(const onnx::TensorProto &tensor,
+                                               Location at) const {
   auto fail = [&]() -> InFlightDiagnostic {
     return emitError(at, "tensor '") << tensor.name() << "' ";
   };

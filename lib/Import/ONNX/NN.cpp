@@ -109,8 +109,7 @@ static LogicalResult batchNormalization(Node &n) {
       e.binary<AddOp>(channel(4), n.getFloat("epsilon", 1e-5)));
   Value centred = e.binary<SubOp>(n.input(0), channel(3));
   Value factor = e.binary<MulOp>(deviation, channel(1));
-  return n.yield(
-      e.binary<AddOp>(e.binary<MulOp>(centred, factor), channel(2)));
+  return n.yield(e.binary<AddOp>(e.binary<MulOp>(centred, factor), channel(2)));
 }
 
 /// Each of `groups` groups of channels of each sample is normalised alone.
@@ -123,15 +122,14 @@ static LogicalResult groupNorm(Node &n, int64_t groups) {
     return n.error() << "cannot make " << groups << " groups of channels of "
                      << n.type(0);
   int64_t batch = n.type(0).getDimSize(0);
-  int64_t size = batch * groups
-                     ? n.type(0).getNumElements() / (batch * groups)
-                     : 0;
+  int64_t size =
+      batch * groups ? n.type(0).getNumElements() / (batch * groups) : 0;
   double epsilon = n.getFloat("epsilon", 1e-5);
   if (size == 0 || !(epsilon >= 0))
     return n.error() << "cannot normalise " << n.type(0) << " with epsilon "
                      << epsilon;
-  Value y = norm(n.e, /*rms=*/false,
-                 n.e.reshape(x, {batch, groups, size}), {}, {}, 1, epsilon);
+  Value y = norm(n.e, /*rms=*/false, n.e.reshape(x, {batch, groups, size}), {},
+                 {}, 1, epsilon);
   y = n.e.reshape(y, n.type(0).getShape());
   y = n.e.binary<MulOp>(y, alignChannels(n.e, scale, rank));
   return n.yield(n.e.binary<AddOp>(y, alignChannels(n.e, bias, rank)));
@@ -289,8 +287,7 @@ static LogicalResult attention(Node &n) {
     return n.yield(result);
   if (parts.layout == "bhtd")
     result = e.transpose(result, {0, 2, 1, 3});
-  return n.yield(
-      e.reshape(result, {shape[0], queries, shape[h] * shape[3]}));
+  return n.yield(e.reshape(result, {shape[0], queries, shape[h] * shape[3]}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -355,10 +352,10 @@ static LogicalResult rotaryEmbedding(Node &n) {
     return e.slice(x, offsets, pairs, {1, 1, 1, interleaved ? 2 : 1});
   };
   Value x1 = part(0), x2 = part(1);
-  Value real = e.binary<SubOp>(e.binary<MulOp>(x1, cosine),
-                               e.binary<MulOp>(x2, sine));
-  Value imaginary = e.binary<AddOp>(e.binary<MulOp>(x1, sine),
-                                    e.binary<MulOp>(x2, cosine));
+  Value real =
+      e.binary<SubOp>(e.binary<MulOp>(x1, cosine), e.binary<MulOp>(x2, sine));
+  Value imaginary =
+      e.binary<AddOp>(e.binary<MulOp>(x1, sine), e.binary<MulOp>(x2, cosine));
   SmallVector<int64_t> shape(pairs);
   shape[3] = rotated;
   if (interleaved) {

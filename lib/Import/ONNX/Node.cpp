@@ -27,14 +27,7 @@ ImportFn pplan::import::lookupOp(StringRef domain, StringRef name) {
   return table.lookup((domain + "::" + name).str());
 }
 
-InFlightDiagnostic Node::error() {
-  InFlightDiagnostic diag = emitError(e.loc);
-  diag << proto.op_type();
-  if (!proto.name().empty())
-    diag << " '" << proto.name() << "'";
-  diag << ": ";
-  return diag;
-}
+InFlightDiagnostic Node::error() { return e.error(); }
 
 LogicalResult Node::unsupported(const llvm::Twine &what) {
   graph.noteUnsupported(proto, what.str());

@@ -50,8 +50,8 @@ public:
   }
   int64_t rank(size_t index) const { return type(index).getRank(); }
   /// Integers that must be known at import; `what` names them in the message.
-  mlir::FailureOr<llvm::SmallVector<int64_t>> getKnownInts(size_t index,
-                                                           llvm::StringRef what);
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  getKnownInts(size_t index, llvm::StringRef what);
   /// One integer that must be known at import.
   mlir::FailureOr<int64_t> getKnownInt(size_t index, llvm::StringRef what);
 
@@ -64,8 +64,7 @@ public:
   double getFloat(llvm::StringRef name, double defaultValue) const;
   std::string getString(llvm::StringRef name,
                         llvm::StringRef defaultValue) const;
-  std::optional<llvm::SmallVector<int64_t>>
-  getInts(llvm::StringRef name) const;
+  std::optional<llvm::SmallVector<int64_t>> getInts(llvm::StringRef name) const;
 
   //===--------------------------------------------------------------------===//
   // Dimensions

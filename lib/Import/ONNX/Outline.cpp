@@ -84,8 +84,8 @@ public:
         out.append(file.data() + start, at - start);
         continue;
       }
-      if (llvm::Error error = copyBytes(kind, *tag, start, at, *length, depth,
-                                        out))
+      if (llvm::Error error =
+              copyBytes(kind, *tag, start, at, *length, depth, out))
         return error;
       at += *length;
     }
@@ -101,8 +101,8 @@ private:
     if (kind == Message::Tensor && number == rawDataField) {
       char index[8];
       llvm::support::endian::write64le(index, spans.size());
-      spans.push_back({static_cast<int64_t>(content),
-                       static_cast<int64_t>(length)});
+      spans.push_back(
+          {static_cast<int64_t>(content), static_cast<int64_t>(length)});
       appendField(tag, llvm::StringRef(index, 8), out);
       return llvm::Error::success();
     }

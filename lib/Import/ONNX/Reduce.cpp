@@ -123,8 +123,8 @@ template <ReductionKind kind> static LogicalResult argReduce(Node &n) {
   Value result = e.create<ArgReduceOp>(
       RankedTensorType::get(reduced, e.builder.getI64Type()), kind, x, *dim);
   if (last && result)
-    result = e.create<SubOp>(e.fill(result, static_cast<double>(size - 1)),
-                             result);
+    result =
+        e.create<SubOp>(e.fill(result, static_cast<double>(size - 1)), result);
   shape[*dim] = 1;
   return n.yield(n.getInt("keepdims", 1) ? e.reshape(result, shape) : result);
 }

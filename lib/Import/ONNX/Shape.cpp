@@ -22,11 +22,10 @@ static LogicalResult dropout(Node &n) {
   if (const HostTensor *training = n.e.getKnown(n.optional(2)))
     if (training->getNumElements() == 1 && training->getInt(0))
       return n.unsupported("training_mode = 1");
-  if (n.isWanted(1) &&
-      failed(n.set(1, n.e.fill(RankedTensorType::get(
-                                   getTensorType(x).getShape(),
-                                   n.e.builder.getI1Type()),
-                               1.0))))
+  if (n.isWanted(1) && failed(n.set(1, n.e.fill(RankedTensorType::get(
+                                                    getTensorType(x).getShape(),
+                                                    n.e.builder.getI1Type()),
+                                                1.0))))
     return failure();
   return n.yield(x);
 }
@@ -63,8 +62,8 @@ static LogicalResult reshape(Node &n) {
   for (auto [i, size] : llvm::enumerate(*wanted)) {
     if (size == 0 && !n.getInt("allowzero", 0)) {
       if (static_cast<int64_t>(i) >= type.getRank())
-        return n.error() << "the shape copies dimension " << i << " of "
-                         << type << ", which does not exist";
+        return n.error() << "the shape copies dimension " << i << " of " << type
+                         << ", which does not exist";
       size = type.getDimSize(i);
     }
     if (size == -1 && inferred < 0) {
@@ -117,9 +116,8 @@ static LogicalResult squeeze(Node &n) {
   }
   SmallVector<int64_t> kept;
   for (auto [i, size] : llvm::enumerate(from)) {
-    bool removed = n.has(1)
-                       ? llvm::is_contained(dims, static_cast<int64_t>(i))
-                       : size == 1;
+    bool removed = n.has(1) ? llvm::is_contained(dims, static_cast<int64_t>(i))
+                            : size == 1;
     if (!removed)
       kept.push_back(size);
     else if (size != 1)
@@ -294,29 +292,22 @@ static LogicalResult spaceToDepth(Node &n) {
     return n.error() << "cannot cut blocks of size " << block << " from "
                      << n.type(0);
   ArrayRef<int64_t> s = n.type(0).getShape();
-  Value parts = n.e.reshape(
-      x, {s[0], s[1], s[2] / block, block, s[3] / block, block});
-  return n.yield(n.e.reshape(
-      n.e.transpose(parts, {0, 3, 5, 1, 2, 4}),
-      {s[0], s[1] * block * block, s[2] / block, s[3] / block}));
+  Value parts =
+      n.e.reshape(x, {s[0], s[1], s[2] / block, block, s[3] / block, block});
+  return n.yield(
+      n.e.reshape(n.e.transpose(parts, {0, 3, 5, 1, 2, 4}),
+                  {s[0], s[1] * block * block, s[2] / block, s[3] / block}));
 }
 
 ArrayRef<OpEntry> pplan::import::getShapeOps() {
   static const OpEntry table[] = {
-      {"Concat", concat},
-      {"DepthToSpace", depthToSpace},
-      {"Dropout", dropout},
-      {"Expand", expand},
-      {"Flatten", flatten},
-      {"Identity", identity},
-      {"Reshape", reshape},
-      {"Shape", shape},
-      {"Size", size},
-      {"SpaceToDepth", spaceToDepth},
-      {"Split", split},
-      {"Squeeze", squeeze},
-      {"Tile", tile},
-      {"Transpose", transpose},
+      {"Concat", concat},       {"DepthToSpace", depthToSpace},
+      {"Dropout", dropout},     {"Expand", expand},
+      {"Flatten", flatten},     {"Identity", identity},
+      {"Reshape", reshape},     {"Shape", shape},
+      {"Size", size},           {"SpaceToDepth", spaceToDepth},
+      {"Split", split},         {"Squeeze", squeeze},
+      {"Tile", tile},           {"Transpose", transpose},
       {"Unsqueeze", unsqueeze},
   };
   return table;

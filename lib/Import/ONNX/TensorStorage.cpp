@@ -26,8 +26,9 @@ ModelFile::locate(const onnx::TensorProto &tensor, RankedTensorType type,
   }
   if (tensor.has_segment())
     return emitError(at, "tensor '")
-           << tensor.name() << "' is stored in segments, which pplan cannot "
-                               "read";
+           << tensor.name()
+           << "' is stored in segments, which pplan cannot "
+              "read";
   if (!tensor.has_raw_data())
     return std::optional<StoredBytes>();
   std::optional<FileSpan> span = outline.getSpan(tensor.raw_data());
@@ -63,8 +64,8 @@ ModelFile::locateExternal(const onnx::TensorProto &tensor, int64_t needed,
                                                  : nullptr;
     if (entry.key() == "location")
       location = value;
-    else if (number && (value.getAsInteger(10, *number) ||
-                        *number > uint64_t(INT64_MAX)))
+    else if (number &&
+             (value.getAsInteger(10, *number) || *number > uint64_t(INT64_MAX)))
       return fail() << "has the external data " << entry.key() << " '" << value
                     << "', which is not a number of bytes";
   }
@@ -87,8 +88,7 @@ ModelFile::locateExternal(const onnx::TensorProto &tensor, int64_t needed,
     return fail() << "needs " << needed << " bytes at offset " << offset
                   << " of '" << file << "', which has " << status.getSize()
                   << " bytes";
-  return StoredBytes{std::string(file),
-                     {static_cast<int64_t>(offset), needed}};
+  return StoredBytes{std::string(file), {static_cast<int64_t>(offset), needed}};
 }
 
 FailureOr<HostTensor> ModelFile::read(const onnx::TensorProto &tensor,
@@ -147,11 +147,11 @@ FailureOr<HostTensor> ModelFile::decode(const onnx::TensorProto &tensor,
   auto storeInt = [&](int64_t i, int64_t x) { result.setInt(i, x); };
   LogicalResult copied = success();
   if (element.isF32())
-    copied = copyField(tensor.float_data(), count, storeFloat, tensor.name(),
-                       at);
+    copied =
+        copyField(tensor.float_data(), count, storeFloat, tensor.name(), at);
   else if (element.isF64())
-    copied = copyField(tensor.double_data(), count, storeFloat, tensor.name(),
-                       at);
+    copied =
+        copyField(tensor.double_data(), count, storeFloat, tensor.name(), at);
   else if (element.isInteger(64))
     copied = copyField(tensor.int64_data(), count, storeInt, tensor.name(), at);
   else if (!isa<FloatType>(element))

@@ -51,9 +51,21 @@ static constexpr double kHidden = -1e4;
 /// True when the constant mask [.., t, s] is the causal one: zero (or true)
 /// for keys 0 to i + s - t of query i, hidden elsewhere.
 static bool isCausalConstant(Value mask, int64_t queries, int64_t keys) {
-  while (auto op = mask.getDefiningOp()) {
+  // What is added around the last two dimensions does not matter.
+  while (Operation *op = mask.getDefiningOp()) {
     if (!isa<BroadcastOp, ReshapeOp>(op))
       break;
+    ArrayRef<int64_t> from = getTensorType(op->getOperand(0)).getShape();
+    ArrayRef<int64_t> to = getTensorType(mask).getShape();
+    if (from.size() < 2 || to.size() < 2 ||
+        from.take_back(2) != to.take_back(2))
+      return false;
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      ArrayRef<int64_t> dims = broadcast.getDims().take_back(2);
+      int64_t rank = to.size();
+      if (dims[0] != rank - 2 || dims[1] != rank - 1)
+        return false;
+    }
     mask = op->getOperand(0);
   }
   auto constant = mask.getDefiningOp<ConstantOp>();
@@ -71,7 +83,8 @@ static bool isCausalConstant(Value mask, int64_t queries, int64_t keys) {
   auto check = [&](int64_t index, bool seen, double added) {
     int64_t query = index / keys % queries, key = index % keys;
     bool expected = key <= query + keys - queries;
-    return isBool ? seen == expected : (expected ? added == 0 : added < kHidden);
+    return isBool ? seen == expected
+                  : (expected ? added == 0 : added < kHidden);
   };
   int64_t index = 0;
   if (isBool) {
@@ -220,55 +233,46 @@ static bool matchLetters(ContractOp scores, ContractOp output, Match &match) {
   return true;
 }
 
-/// The tensor before its heads were repeated `repeats` times each:
-/// reshape(broadcast([.., g, 1, ..] to [.., g, repeats, ..])).
-static Value stripRepeat(OpBuilder &builder, Value value, int64_t headDim,
-                         int64_t &repeats) {
-  repeats = 1;
+/// How often each head of `value` is repeated:
+/// reshape(broadcast([.., g, 1, ..] to [.., g, repeats, ..])), or 1.
+static int64_t countRepeats(Value value, int64_t headDim) {
   auto reshape = value.getDefiningOp<ReshapeOp>();
   auto broadcast =
       reshape ? reshape.getInput().getDefiningOp<BroadcastOp>() : nullptr;
   if (!broadcast)
-    return value;
+    return 1;
   RankedTensorType merged = getTensorType(value);
   RankedTensorType wide = getTensorType(broadcast.getResult());
   RankedTensorType narrow = getTensorType(broadcast.getInput());
   if (wide.getRank() != merged.getRank() + 1)
-    return value;
+    return 1;
   SmallVector<int64_t> expected(merged.getShape());
-  int64_t heads = wide.getDimSize(headDim),
-          times = wide.getDimSize(headDim + 1);
+  int64_t heads = wide.getDimSize(headDim);
+  int64_t times = wide.getDimSize(headDim + 1);
   expected[headDim] = times;
   expected.insert(expected.begin() + headDim, heads);
   if (heads * times != merged.getDimSize(headDim) ||
       wide.getShape() != ArrayRef<int64_t>(expected))
-    return value;
+    return 1;
+  // The broadcast repeats that dimension and nothing else.
   SmallVector<int64_t> before(wide.getShape());
   before[headDim + 1] = 1;
-  // The broadcast repeats that dimension and nothing else.
   SmallVector<int64_t> seen(wide.getRank(), 1);
   for (auto [index, dim] : llvm::enumerate(broadcast.getDims()))
     seen[dim] = narrow.getDimSize(index);
-  if (seen != before)
-    return value;
-  repeats = times;
-  SmallVector<int64_t> shape(merged.getShape());
-  shape[headDim] = heads;
-  return ReshapeOp::create(builder, value.getLoc(), withShape(merged, shape),
-                           broadcast.getInput());
+  return seen == before ? times : 1;
 }
 
-/// Takes keys and values unrepeated if both were repeated alike.
-static void matchGroups(OpBuilder &builder, Match &match) {
-  int64_t ofKey, ofValue;
-  Value key = stripRepeat(builder, match.key, match.layouts[1].find('h'),
-                          ofKey);
-  Value value = stripRepeat(builder, match.value, match.layouts[2].find('h'),
-                            ofValue);
-  if (ofKey != ofValue)
-    return;
-  match.key = key;
-  match.value = value;
+/// The tensor before its heads were repeated, which countRepeats has found.
+static Value stripRepeat(OpBuilder &builder, Value value, int64_t headDim,
+                         int64_t repeats) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  auto broadcast = reshape.getInput().getDefiningOp<BroadcastOp>();
+  SmallVector<int64_t> shape(getTensorType(value).getShape());
+  shape[headDim] /= repeats;
+  return ReshapeOp::create(builder, value.getLoc(),
+                           withShape(getTensorType(value), shape),
+                           broadcast.getInput());
 }
 
 namespace {
@@ -294,11 +298,10 @@ struct RaiseAttention : OpRewritePattern<ContractOp> {
       return failure();
     match.query = stripScale(match.query, match.scale);
     match.key = stripScale(match.key, match.scale);
-    // Transposes below the scale become layouts, so that repeats are found.
+    // Transposes below the scale become layouts.
     foldTranspose(match.query, match.layouts[0]);
     foldTranspose(match.key, match.layouts[1]);
     foldTranspose(match.value, match.layouts[2]);
-    matchGroups(rewriter, match);
     if (match.mask && !fitsMask(match, product))
       return failure();
     SmallVector<Attribute> layouts;
@@ -336,8 +339,49 @@ private:
     return true;
   }
 };
+
+/// Takes keys and values unrepeated if both were repeated alike.
+struct UngroupAttention : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op->hasAttr(kShardingsAttr))
+      return failure();
+    int64_t ofKey = countRepeats(op.getKey(), op.getDim(1, 'h'));
+    int64_t ofValue = countRepeats(op.getValue(), op.getDim(2, 'h'));
+    if (ofKey != ofValue || ofKey == 1)
+      return failure();
+    Value key = stripRepeat(rewriter, op.getKey(), op.getDim(1, 'h'), ofKey);
+    Value value =
+        stripRepeat(rewriter, op.getValue(), op.getDim(2, 'h'), ofValue);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getKeyMutable().assign(key);
+      op.getValueMutable().assign(value);
+    });
+    return success();
+  }
+};
+
+/// A constant mask that is the causal one is the causal form.
+struct CausalFromMask : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getMask() || !isCausalConstant(op.getMask(), op.getDimSize(0, 't'),
+                                           op.getDimSize(1, 't')))
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getMaskMutable().clear();
+      op.setCausal(true);
+    });
+    return success();
+  }
+};
 } // namespace
 
 void pplan::populateRaiseAttentionPatterns(RewritePatternSet &patterns) {
-  patterns.add<RaiseAttention>(patterns.getContext());
+  patterns.add<RaiseAttention, UngroupAttention, CausalFromMask>(
+      patterns.getContext());
+  // Transposes of the operands hide repeats.
+  AttentionOp::getCanonicalizationPatterns(patterns, patterns.getContext());
 }

@@ -143,9 +143,8 @@ static LogicalResult raiseNorm(Operation *op, Value centred, Value deviation,
     std::optional<Mean> centre = row ? matchMean(row) : std::nullopt;
     if (centre && centre->operand == difference.getLhs() &&
         centre->numDims == mean->numDims) {
-      rewriter.replaceOpWithNewOp<LayerNormOp>(op, difference.getLhs(), Value(),
-                                               Value(), numDims,
-                                               APFloat(epsilon));
+      rewriter.replaceOpWithNewOp<LayerNormOp>(
+          op, difference.getLhs(), Value(), Value(), numDims, APFloat(epsilon));
       return success();
     }
   }
@@ -184,8 +183,7 @@ static Value getNormParameter(Value value, int64_t numDims) {
   if (type.getRank() == numDims)
     return value;
   auto broadcast = value.getDefiningOp<BroadcastOp>();
-  if (!broadcast ||
-      getTensorType(broadcast.getInput()).getShape() != inner ||
+  if (!broadcast || getTensorType(broadcast.getInput()).getShape() != inner ||
       broadcast.getDims().front() != type.getRank() - numDims)
     return {};
   return broadcast.getInput();
@@ -228,10 +226,9 @@ struct FoldLayerNormBias : OpRewritePattern<AddOp> {
     auto [norm, bias] = matchNormAndParameter<LayerNormOp>(op);
     if (!norm || norm.getBias())
       return failure();
-    rewriter.replaceOpWithNewOp<LayerNormOp>(op, norm.getInput(),
-                                             norm.getScale(), bias,
-                                             norm.getNumDims(),
-                                             norm.getEpsilon());
+    rewriter.replaceOpWithNewOp<LayerNormOp>(
+        op, norm.getInput(), norm.getScale(), bias, norm.getNumDims(),
+        norm.getEpsilon());
     return success();
   }
 };
@@ -243,9 +240,8 @@ struct FoldRMSNormScale : OpRewritePattern<MulOp> {
     auto [norm, scale] = matchNormAndParameter<RMSNormOp>(op);
     if (!norm || norm.getScale())
       return failure();
-    rewriter.replaceOpWithNewOp<RMSNormOp>(op, norm.getInput(), scale,
-                                           norm.getNumDims(),
-                                           norm.getEpsilon());
+    rewriter.replaceOpWithNewOp<RMSNormOp>(
+        op, norm.getInput(), scale, norm.getNumDims(), norm.getEpsilon());
     return success();
   }
 };

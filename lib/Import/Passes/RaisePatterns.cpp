@@ -1,12 +1,12 @@
 //===- RaisePatterns.cpp - Recognise what exporters decompose -------------===//
 //
-// The pass and its small patterns; attention, norms and activations have files of
-// their own.
+// The pass and its small patterns; attention, norms and activations have files
+// of their own.
 //
 //===----------------------------------------------------------------------===//
 #include "RaisePatterns.h"
-#include "pplan/Import/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "pplan/Import/Passes.h"
 
 using namespace mlir;
 using namespace pplan;
@@ -38,59 +38,65 @@ std::optional<double> pplan::getSplatFloat(Value value) {
   return std::nullopt;
 }
 
-/// For each dimension of `merged` the sizes that it merges, if `original` is
-/// `merged` with dimensions split.
+/// For each dimension of `merged` the sizes that it is split into, if `split`
+/// is `merged` with dimensions split.
 static std::optional<SmallVector<SmallVector<int64_t>>>
-getGroups(ArrayRef<int64_t> merged, ArrayRef<int64_t> original) {
+getGroups(ArrayRef<int64_t> merged, ArrayRef<int64_t> split) {
   SmallVector<SmallVector<int64_t>> groups;
   size_t next = 0;
   for (int64_t size : merged) {
     SmallVector<int64_t> group;
     int64_t product = 1;
     do {
-      if (next == original.size() || original[next] == 0)
+      if (next == split.size() || split[next] == 0)
         return std::nullopt;
-      product *= original[next];
-      group.push_back(original[next++]);
+      product *= split[next];
+      group.push_back(split[next++]);
     } while (product < size);
     if (product != size)
       return std::nullopt;
     groups.push_back(group);
   }
-  if (next != original.size())
+  if (next != split.size())
     return std::nullopt;
   return groups;
 }
 
 namespace {
-/// split(transpose(merge(x))) over the same groups is a transpose of x.
-struct TransposeOfMerged : OpRewritePattern<ReshapeOp> {
+/// split(transpose(merge(x))), where the split leaves every dimension of the
+/// transpose apart, is transpose(reshape(x)): heads that were merged with the
+/// batch and split again are then one transpose of x.
+struct SplitOfTranspose : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp split,
                                 PatternRewriter &rewriter) const override {
     auto transpose = split.getInput().getDefiningOp<TransposeOp>();
     auto merge =
         transpose ? transpose.getInput().getDefiningOp<ReshapeOp>() : nullptr;
-    if (!merge)
+    if (!merge || split->hasAttr(kShardingsAttr))
       return failure();
-    auto groups = getGroups(getTensorType(merge.getResult()).getShape(),
-                            getTensorType(merge.getInput()).getShape());
+    // The sizes into which the split takes each dimension of the transpose.
+    auto groups =
+        getGroups(transpose.getType().getShape(), split.getType().getShape());
     if (!groups)
       return failure();
-    SmallVector<int64_t> first = {0};
-    for (const auto &group : *groups)
-      first.push_back(first.back() + group.size());
-    SmallVector<int64_t> shape, permutation;
-    for (int64_t dim : transpose.getPermutation()) {
-      llvm::append_range(shape, (*groups)[dim]);
-      for (size_t i = 0; i < (*groups)[dim].size(); ++i)
-        permutation.push_back(first[dim] + i);
+    // The same sizes in the order before the transpose.
+    ArrayRef<int64_t> order = transpose.getPermutation();
+    SmallVector<int64_t> shape, first(order.size()), permutation;
+    for (size_t dim = 0; dim < order.size(); ++dim) {
+      size_t place =
+          llvm::find(order, static_cast<int64_t>(dim)) - order.begin();
+      first[dim] = shape.size();
+      llvm::append_range(shape, (*groups)[place]);
     }
-    if (getTensorType(split.getResult()).getShape() !=
-        ArrayRef<int64_t>(shape))
-      return failure();
-    rewriter.replaceOpWithNewOp<TransposeOp>(split, merge.getInput(),
-                                             permutation);
+    for (auto [place, dim] : llvm::enumerate(order))
+      for (size_t i = 0; i < (*groups)[place].size(); ++i)
+        permutation.push_back(first[dim] + i);
+    Value inner = merge.getInput();
+    if (getTensorType(inner).getShape() != ArrayRef<int64_t>(shape))
+      inner = ReshapeOp::create(rewriter, merge.getLoc(),
+                                withShape(merge.getType(), shape), inner);
+    rewriter.replaceOpWithNewOp<TransposeOp>(split, inner, permutation);
     return success();
   }
 };
@@ -118,8 +124,8 @@ struct ExpandPower : OpRewritePattern<PowOp> {
     else if (*exponent == 2)
       result = MulOp::create(rewriter, loc, x, x);
     else if (*exponent == 3)
-      result = MulOp::create(rewriter, loc, MulOp::create(rewriter, loc, x, x),
-                             x);
+      result =
+          MulOp::create(rewriter, loc, MulOp::create(rewriter, loc, x, x), x);
     else if (*exponent == 0.5)
       result = SqrtOp::create(rewriter, loc, x);
     else if (*exponent == -0.5)
@@ -136,7 +142,7 @@ struct ExpandPower : OpRewritePattern<PowOp> {
 struct RaisePatternsPass : pplan::impl::RaisePatternsBase<RaisePatternsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<TransposeOfMerged, ExpandPower>(&getContext());
+    patterns.add<SplitOfTranspose, ExpandPower>(&getContext());
     populateRaiseAttentionPatterns(patterns);
     populateRaiseNormPatterns(patterns);
     populateRaiseActivationPatterns(patterns);
