@@ -11,11 +11,14 @@
 #include "pplan/Memory/Passes.h"
 #include "pplan/Partition/Passes.h"
 #include "pplan/Planner/Passes.h"
+#include "pplan/Training/Gradient.h"
+#include "pplan/Training/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<PPlanDialect, spmd::SPMDDialect, mlir::func::FuncDialect>();
+  registerGradients(registry);
   registerMemoryDialects(registry);
   registerLoweringDialects(registry);
 }
@@ -23,6 +26,7 @@ void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
 void pplan::registerAllPasses() {
   mlir::registerTransformsPasses();
   registerImportPasses();
+  registerTrainingPasses();
   registerPlannerPasses();
   registerPartitionPasses();
   registerMemoryPasses();

@@ -94,19 +94,35 @@ private:
         .bytes;
   }
 
-  /// Compares the choice with these axes, and with each operand's partial sum
-  /// passed on, to the best so far.
+  /// Compares the choice with these axes to the best so far: with no partial
+  /// sum passed on, with that of one operand, and with those of all operands
+  /// that have it over the same axes.
   void consider(const FactorAxes &axes) {
-    considerPassing(axes, -1);
-    auto shardable = cast<ShardableOpInterface>(op);
-    for (auto [index, sharding] : llvm::enumerate(operands))
-      if (!sharding.partial.empty() &&
-          sharding.partialKind == ReductionKind::Sum &&
-          shardable.passesPartialSum(index))
-        considerPassing(axes, index);
+    llvm::SmallBitVector none(operands.size());
+    considerPassing(axes, none);
+    auto passes = [&](size_t index) {
+      return !operands[index].partial.empty() &&
+             operands[index].partialKind == ReductionKind::Sum;
+    };
+    for (size_t index = 0; index < operands.size(); ++index) {
+      if (!passes(index))
+        continue;
+      llvm::SmallBitVector single = none, alike = none;
+      single.set(index);
+      for (size_t other = 0; other < operands.size(); ++other)
+        if (passes(other) && operands[other].partial == operands[index].partial)
+          alike.set(other);
+      considerPassing(axes, single);
+      if (alike != single && alike.find_first() == static_cast<int>(index))
+        considerPassing(axes, alike);
+    }
   }
 
-  void considerPassing(const FactorAxes &axes, int passed) {
+  void considerPassing(const FactorAxes &axes,
+                       const llvm::SmallBitVector &passed) {
+    if (passed.any() &&
+        !cast<ShardableOpInterface>(op).passesPartialSums(passed))
+      return;
     FactorChoice choice;
     choice.axes = axes;
     for (const TensorFactors &dims : rule.operands) {
@@ -115,18 +131,18 @@ private:
         return;
       choice.operands.push_back(*sharding);
     }
-    if (passed >= 0) {
-      choice.operands[passed].partial = operands[passed].partial;
-      choice.operands[passed].partialKind = ReductionKind::Sum;
+    AxisList axesPassed;
+    for (unsigned index : passed.set_bits()) {
+      axesPassed = operands[index].partial;
+      choice.operands[index].partial = axesPassed;
+      choice.operands[index].partialKind = ReductionKind::Sum;
     }
     for (size_t index = 0; index < rule.results.size(); ++index) {
       auto sharding = projectResult(rule, index, axes, mesh);
       if (!sharding)
         return;
-      if (passed >= 0) {
-        llvm::append_range(sharding->partial, operands[passed].partial);
-        llvm::sort(sharding->partial);
-      }
+      llvm::append_range(sharding->partial, axesPassed);
+      llvm::sort(sharding->partial);
       choice.results.push_back(*sharding);
     }
     if (!getCompatibleFactorAxes(op, rule, choice.operands, choice.results,

@@ -108,17 +108,20 @@ private:
   }
 
   LogicalResult step(Operation *op) {
-    DeviceTensors result;
-    auto type = getTensorType(op->getResult(0));
+    std::vector<DeviceTensors> made(op->getNumResults());
     for (int64_t device = 0; device < mesh.getNumDevices(); ++device) {
-      FailureOr<HostTensor> part = stepOn(op, device);
-      if (failed(part))
+      FailureOr<std::vector<HostTensor>> parts = stepOn(op, device);
+      if (failed(parts))
         return failure();
-      if (part->shape != SmallVector<int64_t>(type.getShape()))
-        return op->emitOpError("result does not have the shape it declares");
-      result.push_back(std::move(*part));
+      for (auto [index, part] : llvm::enumerate(*parts)) {
+        auto type = getTensorType(op->getResult(index));
+        if (part.shape != SmallVector<int64_t>(type.getShape()))
+          return op->emitOpError("result does not have the shape it declares");
+        made[index].push_back(std::move(part));
+      }
     }
-    values[op->getResult(0)] = std::move(result);
+    for (auto [result, tensors] : llvm::zip(op->getResults(), made))
+      values[result] = std::move(tensors);
     return success();
   }
 
@@ -127,16 +130,22 @@ private:
     return list ? *list : AxisList();
   }
 
-  FailureOr<HostTensor> stepOn(Operation *op, int64_t device) {
+  FailureOr<std::vector<HostTensor>> stepOn(Operation *op, int64_t device) {
+    using Single = std::vector<HostTensor>;
     if (auto offset = dyn_cast<spmd::ShardOffsetOp>(op))
-      return HostTensor({}, getShardRange(offset.getSize(),
-                                          getOpAxes(offset.getAxes()), mesh,
-                                          getCoordinates(device, mesh))
-                                .offset);
+      return Single{
+          HostTensor({}, getShardRange(offset.getSize(),
+                                       getOpAxes(offset.getAxes()), mesh,
+                                       getCoordinates(device, mesh))
+                             .offset)};
     if (auto mask = dyn_cast<spmd::MaskPaddingOp>(op))
-      return maskPadding(mask, device);
-    if (op->getName().getDialectNamespace() == "spmd")
-      return collective(op, device);
+      return Single{maskPadding(mask, device)};
+    if (op->getName().getDialectNamespace() == "spmd") {
+      FailureOr<HostTensor> result = collective(op, device);
+      if (failed(result))
+        return failure();
+      return Single{std::move(*result)};
+    }
     SmallVector<const HostTensor *> operands;
     for (Value operand : op->getOperands())
       operands.push_back(&values[operand][device]);

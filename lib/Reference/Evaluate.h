@@ -20,6 +20,13 @@ std::optional<HostTensor> evaluateStructural(mlir::Operation *op,
 std::optional<HostTensor> evaluateNN(mlir::Operation *op,
                                      HostOperands operands);
 
+std::optional<HostTensor> evaluateTraining(mlir::Operation *op,
+                                           HostOperands operands);
+HostTensor evaluateAttention(AttentionOp op, HostOperands operands);
+/// Gradients of query, key and value.
+std::vector<HostTensor> evaluateAttentionBackward(AttentionBackwardOp op,
+                                                  HostOperands operands);
+
 /// An index clamped into [0, n); NaN and anything below is 0.
 inline int64_t clampIndex(double value, int64_t n) {
   if (!(value > 0))

@@ -10,11 +10,14 @@
 using namespace mlir;
 using namespace pplan;
 
-FailureOr<HostTensor> pplan::evaluateOp(Operation *op,
-                                        ArrayRef<const HostTensor *> operands) {
-  for (auto evaluate : {evaluateElementwise, evaluateStructural, evaluateNN})
+FailureOr<std::vector<HostTensor>>
+pplan::evaluateOp(Operation *op, ArrayRef<const HostTensor *> operands) {
+  if (auto backward = dyn_cast<AttentionBackwardOp>(op))
+    return evaluateAttentionBackward(backward, operands);
+  for (auto evaluate : {evaluateElementwise, evaluateStructural, evaluateNN,
+                        evaluateTraining})
     if (std::optional<HostTensor> result = evaluate(op, operands))
-      return std::move(*result);
+      return std::vector<HostTensor>{std::move(*result)};
   return op->emitOpError("is unknown to the reference interpreter");
 }
 
@@ -38,10 +41,11 @@ pplan::evaluateFunction(func::FuncOp function, ArrayRef<HostTensor> arguments) {
       operands.push_back(&copy);
     if (isa<func::ReturnOp>(op))
       return copies;
-    FailureOr<HostTensor> result = evaluateOp(&op, operands);
-    if (failed(result))
+    FailureOr<std::vector<HostTensor>> made = evaluateOp(&op, operands);
+    if (failed(made))
       return failure();
-    values[op.getResult(0)] = std::move(*result);
+    for (auto [result, value] : llvm::zip(op.getResults(), *made))
+      values[result] = std::move(value);
   }
   return results;
 }

@@ -175,64 +175,6 @@ static HostTensor evaluateLayerNorm(LayerNormOp op, HostOperands operands) {
                    op.getEpsilon().convertToDouble(), true, scale, bias);
 }
 
-static HostTensor evaluateAttention(AttentionOp op, HostOperands operands) {
-  const HostTensor *mask = op.getMask() ? operands[3] : nullptr;
-  bool keeps =
-      mask && getTensorType(op.getMask()).getElementType().isInteger(1);
-  double scale = op.getScale().convertToDouble();
-  int64_t batch = op.getDimSize(0, 'b'), heads = op.getDimSize(0, 'h'),
-          queries = op.getDimSize(0, 't'), keys = op.getDimSize(1, 't'),
-          width = op.getDimSize(0, 'd'), depth = op.getDimSize(2, 'd');
-  int64_t groupSize = heads / op.getDimSize(1, 'h');
-  HostTensor result(op.getType().getShape());
-  auto place = [&](unsigned tensor, int64_t b, int64_t h, int64_t t,
-                   int64_t d) {
-    SmallVector<int64_t> index(4);
-    index[op.getDim(tensor, 'b')] = b;
-    index[op.getDim(tensor, 'h')] = h;
-    index[op.getDim(tensor, 't')] = t;
-    index[op.getDim(tensor, 'd')] = d;
-    return index;
-  };
-  auto getScore = [&](int64_t b, int64_t h, int64_t t, int64_t s) {
-    if (op.getCausal() && s > t + keys - queries)
-      return -std::numeric_limits<double>::infinity();
-    double score = 0;
-    for (int64_t d = 0; d < width; ++d)
-      score += operands[0]->at(place(0, b, h, t, d)) *
-               operands[1]->at(place(1, b, h / groupSize, s, d));
-    score *= scale;
-    if (!mask)
-      return score;
-    SmallVector<int64_t> index = {b, h, t, s};
-    for (int i = 0; i < 4; ++i)
-      if (mask->shape[i] == 1)
-        index[i] = 0;
-    double value = mask->at(index);
-    if (keeps)
-      return value != 0 ? score : -std::numeric_limits<double>::infinity();
-    return score + value;
-  };
-  forEachIndex({batch, heads, queries}, [&](Index row) {
-    int64_t b = row[0], h = row[1], t = row[2];
-    std::vector<double> scores(keys);
-    double top = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (int64_t s = 0; s < keys; ++s)
-      top = std::max(top, scores[s] = getScore(b, h, t, s));
-    for (double &score : scores)
-      sum += score = std::isinf(top) && top < 0 ? 0 : std::exp(score - top);
-    for (int64_t e = 0; e < depth; ++e) {
-      double value = 0;
-      for (int64_t s = 0; s < keys; ++s)
-        if (sum > 0 || std::isnan(sum))
-          value += scores[s] / sum *
-                   operands[2]->at(place(2, b, h / groupSize, s, e));
-      result.at(place(3, b, h, t, e)) = value;
-    }
-  });
-  return result;
-}
-
 std::optional<HostTensor> pplan::evaluateNN(Operation *op,
                                             HostOperands operands) {
   if (auto contract = dyn_cast<ContractOp>(op))

@@ -14,9 +14,9 @@
 
 namespace pplan {
 
-/// Result of one operation of the pplan dialect on whole tensors. Fails with a
-/// message for an operation it does not know.
-mlir::FailureOr<HostTensor>
+/// Results of one operation of the pplan dialect on whole tensors. Fails with
+/// a message for an operation it does not know.
+mlir::FailureOr<std::vector<HostTensor>>
 evaluateOp(mlir::Operation *op, llvm::ArrayRef<const HostTensor *> operands);
 
 /// Results of a function in the global view; shardings are ignored.

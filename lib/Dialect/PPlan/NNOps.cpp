@@ -4,7 +4,7 @@
 // ShardingRules.cpp.
 //
 //===----------------------------------------------------------------------===//
-#include "pplan/Dialect/PPlan/PPlan.h"
+#include "AttentionShape.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -240,62 +240,15 @@ LogicalResult RMSNormOp::verify() {
 //===----------------------------------------------------------------------===//
 
 int64_t AttentionOp::getDim(unsigned index, char letter) {
-  return cast<StringAttr>(getLayouts()[index]).getValue().find(letter);
+  return AttentionShape(*this).getDim(index, letter);
 }
 
 int64_t AttentionOp::getDimSize(unsigned index, char letter) {
-  Value tensors[] = {getQuery(), getKey(), getValue(), getResult()};
-  return getTensorType(tensors[index]).getDimSize(getDim(index, letter));
+  return AttentionShape(*this).getDimSize(index, letter);
 }
 
 LogicalResult AttentionOp::verify() {
-  if (getLayouts().size() != 4)
-    return emitOpError("needs four layouts (query, key, value, result), found ")
-           << getLayouts().size();
-  Value tensors[] = {getQuery(), getKey(), getValue(), getResult()};
-  Type element = getTensorType(getQuery()).getElementType();
-  for (int i = 0; i < 4; ++i) {
-    std::string sorted = cast<StringAttr>(getLayouts()[i]).getValue().str();
-    llvm::sort(sorted);
-    if (sorted != "bdht")
-      return emitOpError("layout ")
-             << getLayouts()[i] << " is not an order of the letters b, h, t, d";
-    auto type = getTensorType(tensors[i]);
-    if (type.getRank() != 4 || type.getElementType() != element)
-      return emitOpError("tensor ")
-             << i << " should have rank 4 and element type " << element
-             << ", found " << type;
-  }
-  auto same = [&](unsigned a, unsigned b, char ofA, char ofB) {
-    return getDimSize(a, ofA) == getDimSize(b, ofB);
-  };
-  if (!same(0, 1, 'b', 'b') || !same(0, 2, 'b', 'b') || !same(0, 3, 'b', 'b') ||
-      !same(0, 1, 'd', 'd') || !same(1, 2, 'h', 'h') || !same(1, 2, 't', 't') ||
-      !same(0, 3, 'h', 'h') || !same(0, 3, 't', 't') || !same(2, 3, 'd', 'd'))
-    return emitOpError("shapes do not fit: query ")
-           << getQuery().getType() << ", key " << getKey().getType()
-           << ", value " << getValue().getType() << ", result " << getType()
-           << " in layouts " << getLayouts();
-  int64_t heads = getDimSize(0, 'h'), groups = getDimSize(1, 'h');
-  if (groups == 0 || heads % groups != 0)
-    return emitOpError("has ")
-           << heads << " query heads, which " << groups
-           << " key/value heads do not divide";
-  if (!getMask())
-    return success();
-  auto mask = getTensorType(getMask());
-  int64_t full[] = {getDimSize(0, 'b'), heads, getDimSize(0, 't'),
-                    getDimSize(1, 't')};
-  bool fits = mask.getRank() == 4 && (mask.getElementType() == element ||
-                                      mask.getElementType().isInteger(1));
-  for (int i = 0; fits && i < 4; ++i)
-    fits = mask.getDimSize(i) == full[i] || mask.getDimSize(i) == 1;
-  if (!fits)
-    return emitOpError("mask ")
-           << mask << " does not fit [b, h, t, s] = [" << full[0] << ", "
-           << full[1] << ", " << full[2] << ", " << full[3]
-           << "] (or 1 in any place) of i1 or " << element;
-  return success();
+  return AttentionShape(*this).verify(*this);
 }
 
 namespace {

@@ -64,6 +64,16 @@ static LogicalResult checkSharding(Operation *op, Attribute attr, Type type) {
 
 LogicalResult PPlanDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attr) {
+  if (attr.getName() == kPhaseAttr && !isa<PhaseAttr>(attr.getValue()))
+    return op->emitOpError("'pplan.phase' must be a #pplan.phase, found ")
+           << attr.getValue();
+  if (attr.getName() == kMicroBatchesAttr) {
+    auto count = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!count || count.getInt() < 1)
+      return op->emitOpError("'pplan.micro_batches' must be a number of at "
+                             "least 1, found ")
+             << attr.getValue();
+  }
   if (attr.getName() != kShardingsAttr)
     return success();
   auto shardings = dyn_cast<ArrayAttr>(attr.getValue());
@@ -83,7 +93,8 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, Type type,
   StringRef name = attr.getName();
   if (name == kShardingAttr)
     return checkSharding(op, attr.getValue(), type);
-  if (name == kInputAttr || name == kParamAttr || name == kOutputAttr) {
+  if (name == kInputAttr || name == kParamAttr || name == kOutputAttr ||
+      name == kStepStateAttr || name == kUpdatesAttr || name == kGradientAttr) {
     auto text = dyn_cast<StringAttr>(attr.getValue());
     if (!text || text.empty())
       return op->emitOpError("'")

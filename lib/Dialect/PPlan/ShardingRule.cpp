@@ -242,7 +242,11 @@ pplan::projectResult(const ShardingRule &rule, unsigned resultIndex,
   if (!sharding)
     return std::nullopt;
   for (auto [id, factor] : llvm::enumerate(rule.factors)) {
-    if (factor.kind != FactorKind::Reduction || axes[id].empty())
+    bool isHere =
+        llvm::any_of(dims, [id = static_cast<int>(id)](const DimFactors &dim) {
+          return llvm::is_contained(dim, id);
+        });
+    if (isHere || axes[id].empty())
       continue;
     llvm::append_range(sharding->partial, axes[id]);
     sharding->partialKind = factor.combiner;
@@ -300,22 +304,30 @@ pplan::getCompatibleFactorAxes(Operation *op, const ShardingRule &rule,
     }
   }
 
-  // Partial operands: at most one, passed on by a linear operation.
+  // Partial operands: all over the same axes, passed on by an operation that is
+  // linear in them together.
   AxisList passed;
-  ReductionKind passedKind = ReductionKind::Sum;
-  auto shardable = cast<ShardableOpInterface>(op);
+  llvm::SmallBitVector isPartial(operands.size());
   for (auto [index, sharding] : llvm::enumerate(operands)) {
     if (sharding.partial.empty())
       continue;
-    if (!passed.empty() || sharding.partialKind != ReductionKind::Sum ||
-        !shardable.passesPartialSum(index))
+    if (sharding.partialKind != ReductionKind::Sum)
       return fail("operand " + Twine(index) +
-                  " is a partial value, which the operation does not pass on");
+                  " is partial with another combiner than a sum");
+    if (isPartial.any() && passed != sharding.partial)
+      return fail("operand " + Twine(index) +
+                  " is partial over other axes than another operand");
+    isPartial.set(index);
     passed = sharding.partial;
     for (int8_t axis : passed)
       if (used & (1u << axis))
         return fail("an axis of the partial operand splits a factor");
   }
+  if (isPartial.any() &&
+      !cast<ShardableOpInterface>(op).passesPartialSums(isPartial))
+    return fail("operand " + Twine(isPartial.find_first()) +
+                " is a partial value, which the operation does not pass on");
+  const ReductionKind passedKind = ReductionKind::Sum;
   for (auto [index, sharding] : llvm::enumerate(results)) {
     std::optional<TensorSharding> natural =
         projectResult(rule, index, axes, mesh);

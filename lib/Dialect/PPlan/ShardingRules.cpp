@@ -106,6 +106,10 @@ ShardingRule BroadcastOp::getShardingRule() {
   return rule;
 }
 
+bool BroadcastOp::passesPartialSums(const llvm::SmallBitVector &) {
+  return true;
+}
+
 /// The dimensions from `begin` on are made of factors whose sizes multiply to
 /// `left` and the sizes of further dimensions: they cannot be split.
 static void makeWhole(ShardingRule &rule, TensorFactors &dims, size_t begin,
@@ -171,7 +175,9 @@ ShardingRule ReshapeOp::getShardingRule() {
   return rule;
 }
 
-bool ReshapeOp::passesPartialSum(unsigned) { return true; }
+bool ReshapeOp::passesPartialSums(const llvm::SmallBitVector &) {
+  return true;
+}
 
 ShardingRule TransposeOp::getShardingRule() {
   ShardingRule rule;
@@ -184,7 +190,9 @@ ShardingRule TransposeOp::getShardingRule() {
   return rule;
 }
 
-bool TransposeOp::passesPartialSum(unsigned) { return true; }
+bool TransposeOp::passesPartialSums(const llvm::SmallBitVector &) {
+  return true;
+}
 
 ShardingRule SliceOp::getShardingRule() {
   ShardingRule rule;
@@ -206,7 +214,7 @@ ShardingRule SliceOp::getShardingRule() {
   return rule;
 }
 
-bool SliceOp::passesPartialSum(unsigned) { return true; }
+bool SliceOp::passesPartialSums(const llvm::SmallBitVector &) { return true; }
 
 MaybeValues SliceOp::partition(OpBuilder &builder, PartitionContext &,
                                ValueRange operands, TypeRange resultTypes) {
@@ -225,6 +233,10 @@ ShardingRule ConcatOp::getShardingRule() {
   }
   rule.results = {result};
   return rule;
+}
+
+bool ConcatOp::passesPartialSums(const llvm::SmallBitVector &partial) {
+  return partial.all();
 }
 
 ShardingRule PadOp::getShardingRule() {
@@ -364,7 +376,9 @@ ShardingRule ContractOp::getShardingRule() {
 }
 
 double ContractOp::getFlopsPerPoint() { return 2; }
-bool ContractOp::passesPartialSum(unsigned) { return true; }
+bool ContractOp::passesPartialSums(const llvm::SmallBitVector &partial) {
+  return partial.count() == 1;
+}
 
 ShardingRule ReduceOp::getShardingRule() {
   ShardingRule rule;
@@ -386,7 +400,7 @@ ShardingRule ReduceOp::getShardingRule() {
   return rule;
 }
 
-bool ReduceOp::passesPartialSum(unsigned) {
+bool ReduceOp::passesPartialSums(const llvm::SmallBitVector &) {
   return getKind() == ReductionKind::Sum;
 }
 
@@ -440,49 +454,3 @@ ShardingRule RMSNormOp::getShardingRule() {
   return getNormRule(*this, getNumDims());
 }
 double RMSNormOp::getFlopsPerPoint() { return 4; }
-
-ShardingRule AttentionOp::getShardingRule() {
-  ShardingRule rule;
-  int64_t groups = getDimSize(1, 'h'), queries = getDimSize(0, 't');
-  DimFactors b = makeDim(rule, getDimSize(0, 'b'), FactorKind::Parallel);
-  DimFactors g = makeDim(rule, groups, FactorKind::Parallel);
-  DimFactors h = g;
-  llvm::append_range(h, makeDim(rule, getDimSize(0, 'h') / groups,
-                                FactorKind::Parallel));
-  DimFactors t = makeDim(rule, queries,
-                         getCausal() ? FactorKind::Replicated
-                                     : FactorKind::Parallel);
-  DimFactors s =
-      makeDim(rule, getDimSize(1, 't'), FactorKind::Replicated);
-  DimFactors d =
-      makeDim(rule, getDimSize(0, 'd'), FactorKind::Replicated);
-  DimFactors e =
-      makeDim(rule, getDimSize(2, 'd'), FactorKind::Replicated);
-  auto place = [&](unsigned index, const DimFactors &heads,
-                   const DimFactors &sequence, const DimFactors &width) {
-    TensorFactors dims(4);
-    dims[getDim(index, 'b')] = b;
-    dims[getDim(index, 'h')] = heads;
-    dims[getDim(index, 't')] = sequence;
-    dims[getDim(index, 'd')] = width;
-    return dims;
-  };
-  rule.operands = {place(0, h, t, d), place(1, g, s, d), place(2, g, s, e)};
-  if (getMask()) {
-    TensorFactors mask = {b, h, t, s};
-    for (auto [dim, size] :
-         llvm::enumerate(getTensorType(getMask()).getShape()))
-      if (size == 1)
-        mask[dim].clear();
-    rule.operands.push_back(mask);
-  }
-  rule.results = {place(3, h, t, e)};
-  return rule;
-}
-
-double AttentionOp::getFlopsPerPoint() {
-  // The space has factors b, h, t, s, d, e; the work is 2 b h t s (d + e) and
-  // about 16 for each score.
-  double d = getDimSize(0, 'd'), e = getDimSize(2, 'd');
-  return d * e == 0 ? 0 : (2 * (d + e) + 16) / (d * e);
-}

@@ -27,6 +27,13 @@ inline constexpr llvm::StringLiteral kInputAttr = "pplan.input";
 inline constexpr llvm::StringLiteral kParamAttr = "pplan.param";
 inline constexpr llvm::StringLiteral kOutputAttr = "pplan.output";
 inline constexpr llvm::StringLiteral kDataAttr = "pplan.data";
+inline constexpr llvm::StringLiteral kStepStateAttr = "pplan.state";
+inline constexpr llvm::StringLiteral kInitAttr = "pplan.init";
+inline constexpr llvm::StringLiteral kUpdatesAttr = "pplan.updates";
+inline constexpr llvm::StringLiteral kGradientAttr = "pplan.gradient";
+/// Name of the part of a training step on an operation.
+inline constexpr llvm::StringLiteral kPhaseAttr = "pplan.phase";
+inline constexpr llvm::StringLiteral kMicroBatchesAttr = "pplan.micro_batches";
 
 /// The sharding of a value (from its defining operation or the function
 /// argument it is), or null.

@@ -24,6 +24,15 @@ def PPlan_Dialect : Dialect {
     * `pplan.input = "name"`, `pplan.param = "name"` on an argument and
       `pplan.output = "name"` on a result: the user's names.
     * `pplan.data` on a parameter: a `#pplan.data`, the bytes that hold it.
+    * `pplan.state = "name"` on an argument: a value that a training step hands
+      to the next one (a moment of an optimizer), at first `pplan.init`.
+    * `pplan.updates = "name"` on a result: the new value of the parameter or
+      state of that name.
+    * `pplan.gradient = "name"` on a result: the gradient of that parameter.
+    * `pplan.phase` on an operation: a `#pplan.phase`, the part of a training
+      step that it belongs to.
+    * `pplan.micro_batches` on a function: how many micro-batches a training
+      step has. Its arguments named by `pplan.input` are one of them.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
@@ -54,6 +63,13 @@ def PPlan_PredicateAttr : EnumAttr<PPlan_Dialect, PPlan_Predicate, "predicate">;
 def PPlan_GeluKind : PPlan_Enum<"GeluKind", "exact (erf) or tanh approximation", [
   I32EnumAttrCase<"Erf", 0, "erf">, I32EnumAttrCase<"Tanh", 1, "tanh">]>;
 def PPlan_GeluKindAttr : EnumAttr<PPlan_Dialect, PPlan_GeluKind, "gelu_kind">;
+
+def PPlan_Phase : PPlan_Enum<"Phase", "part of a training step", [
+  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"InputGradient", 1, "input_gradient">,
+  I32EnumAttrCase<"WeightGradient", 2, "weight_gradient">, I32EnumAttrCase<"Update", 3, "update">]>;
+def PPlan_PhaseAttr : EnumAttr<PPlan_Dialect, PPlan_Phase, "phase"> {
+  let assemblyFormat = "`<` $value `>`";
+}
 
 class PPlan_Attr<string name, string attrMnemonic> : AttrDef<PPlan_Dialect, name> {
   let mnemonic = attrMnemonic;

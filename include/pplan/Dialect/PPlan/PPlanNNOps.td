@@ -2,7 +2,7 @@
 #ifndef PPLAN_DIALECT_PPLAN_NNOPS_TD
 #define PPLAN_DIALECT_PPLAN_NNOPS_TD
 
-def PPlan_ContractOp : PPlan_ShardableOp<"contract", ["getFlopsPerPoint", "passesPartialSum"]> {
+def PPlan_ContractOp : PPlan_ShardableOp<"contract", ["getFlopsPerPoint", "passesPartialSums"]> {
   let summary = "Sums products of two tensors as an Einstein summation says (matmul in general form)";
   let description = [{
     Each letter is a factor. A letter of the operands that the result lacks is
@@ -28,7 +28,7 @@ def PPlan_ContractOp : PPlan_ShardableOp<"contract", ["getFlopsPerPoint", "passe
   }];
 }
 
-def PPlan_ReduceOp : PPlan_ShardableOp<"reduce", ["passesPartialSum"]> {
+def PPlan_ReduceOp : PPlan_ShardableOp<"reduce", ["passesPartialSums"]> {
   let summary = "Combines the elements along some dimensions, which the result lacks";
   let description = [{
     ```mlir

@@ -66,9 +66,9 @@ def PPlan_AbsOp : PPlan_UnaryOp<"abs", PPlan_NumberTensor, "Absolute value", 1>;
 def PPlan_SignOp : PPlan_UnaryOp<"sign", PPlan_NumberTensor, "Sign (-1, 0 or 1)", 2>;
 def PPlan_NegOp : PPlan_UnaryOp<"neg", PPlan_NumberTensor, "Negation", 1> {
   let extraClassDefinition = shardableDefinition # [{
-    bool $cppClass::passesPartialSum(unsigned) { return true; }
+    bool $cppClass::passesPartialSums(const ::llvm::SmallBitVector &) { return true; }
   }];
-  let extraClassDeclaration = "bool passesPartialSum(unsigned index);";
+  let extraClassDeclaration = "bool passesPartialSums(const ::llvm::SmallBitVector &partial);";
 }
 def PPlan_ExpOp : PPlan_FloatUnaryOp<"exp", "Exponential", 12>;
 def PPlan_LogOp : PPlan_FloatUnaryOp<"log", "Natural logarithm", 16>;
@@ -129,21 +129,29 @@ class PPlan_BinaryOp<string mnemonic, Type type, string what, int flops, list<Tr
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
-def PPlan_AddOp : PPlan_BinaryOp<"add", PPlan_NumberTensor, "Sum", 1, [Commutative]>;
-def PPlan_SubOp : PPlan_BinaryOp<"sub", PPlan_NumberTensor, "Difference", 1>;
+/// Linear in both operands together.
+class PPlan_SumLikeOp<string mnemonic, string what, list<Trait> traits = []>
+    : PPlan_BinaryOp<mnemonic, PPlan_NumberTensor, what, 1, traits> {
+  let extraClassDefinition = shardableDefinition # [{
+    bool $cppClass::passesPartialSums(const ::llvm::SmallBitVector &partial) { return partial.all(); }
+  }];
+  let extraClassDeclaration = "bool passesPartialSums(const ::llvm::SmallBitVector &partial);";
+}
+def PPlan_AddOp : PPlan_SumLikeOp<"add", "Sum", [Commutative]>;
+def PPlan_SubOp : PPlan_SumLikeOp<"sub", "Difference">;
 def PPlan_MulOp : PPlan_BinaryOp<"mul", PPlan_NumberTensor, "Product", 1, [Commutative]> {
   let extraClassDefinition = shardableDefinition # [{
-    bool $cppClass::passesPartialSum(unsigned) { return true; }
+    bool $cppClass::passesPartialSums(const ::llvm::SmallBitVector &partial) { return partial.count() == 1; }
   }];
-  let extraClassDeclaration = "bool passesPartialSum(unsigned index);";
+  let extraClassDeclaration = "bool passesPartialSums(const ::llvm::SmallBitVector &partial);";
 }
 def PPlan_DivOp : PPlan_BinaryOp<"div", PPlan_NumberTensor, "Quotient; integers truncate toward zero, x / 0 is 0 for them", 4> {
   let extraClassDefinition = shardableDefinition # [{
-    bool $cppClass::passesPartialSum(unsigned index) {
-      return index == 0 && !getType().getElementType().isInteger();
+    bool $cppClass::passesPartialSums(const ::llvm::SmallBitVector &partial) {
+      return !partial.test(1) && !getType().getElementType().isInteger();
     }
   }];
-  let extraClassDeclaration = "bool passesPartialSum(unsigned index);";
+  let extraClassDeclaration = "bool passesPartialSums(const ::llvm::SmallBitVector &partial);";
 }
 def PPlan_RemOp : PPlan_BinaryOp<"rem", PPlan_NumberTensor, "Remainder with the sign of the dividend; x rem 0 is 0 for integers", 6>;
 def PPlan_PowOp : PPlan_BinaryOp<"pow", PPlan_NumberTensor, "Power", 24>;
@@ -182,6 +190,12 @@ def PPlan_SelectOp : PPlan_ElementwiseOp<"select", 1, [SameOperandsAndResultShap
   let arguments = (ins PPlan_BoolTensor:$condition, PPlan_Tensor:$on_true, PPlan_Tensor:$on_false);
   let results = (outs PPlan_Tensor:$result);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDefinition = shardableDefinition # [{
+    bool $cppClass::passesPartialSums(const ::llvm::SmallBitVector &partial) {
+      return !partial.test(0) && partial.count() == 2;
+    }
+  }];
+  let extraClassDeclaration = "bool passesPartialSums(const ::llvm::SmallBitVector &partial);";
 }
 
 def PPlan_ReshardOp : PPlan_ElementwiseOp<"reshard", 0, [SameOperandsAndResultType]> {
@@ -201,5 +215,6 @@ def PPlan_ReshardOp : PPlan_ElementwiseOp<"reshard", 0, [SameOperandsAndResultTy
 
 include "pplan/Dialect/PPlan/PPlanStructuralOps.td"
 include "pplan/Dialect/PPlan/PPlanNNOps.td"
+include "pplan/Dialect/PPlan/PPlanTrainingOps.td"
 
 #endif // PPLAN_DIALECT_PPLAN_OPS_TD

@@ -35,7 +35,7 @@ def PPlan_IotaOp : PPlan_ShardableOp<"iota", ["partition"]> {
   let hasVerifier = 1;
 }
 
-def PPlan_BroadcastOp : PPlan_ShardableOp<"broadcast"> {
+def PPlan_BroadcastOp : PPlan_ShardableOp<"broadcast", ["passesPartialSums"]> {
   let summary = "Repeats a tensor along new dimensions and dimensions of size 1";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; it has that
@@ -53,7 +53,7 @@ def PPlan_BroadcastOp : PPlan_ShardableOp<"broadcast"> {
   let hasFolder = 1;
 }
 
-def PPlan_ReshapeOp : PPlan_ShardableOp<"reshape", ["passesPartialSum"]> {
+def PPlan_ReshapeOp : PPlan_ShardableOp<"reshape", ["passesPartialSums"]> {
   let summary = "Gives a tensor another shape; the row-major order of the elements stays";
   let description = [{
     ```mlir
@@ -68,7 +68,7 @@ def PPlan_ReshapeOp : PPlan_ShardableOp<"reshape", ["passesPartialSum"]> {
   let hasFolder = 1;
 }
 
-def PPlan_TransposeOp : PPlan_ShardableOp<"transpose", ["passesPartialSum"]> {
+def PPlan_TransposeOp : PPlan_ShardableOp<"transpose", ["passesPartialSums"]> {
   let summary = "Permutes dimensions: result dimension i is operand dimension permutation[i]";
   let description = [{
     ```mlir
@@ -84,7 +84,7 @@ def PPlan_TransposeOp : PPlan_ShardableOp<"transpose", ["passesPartialSum"]> {
   let hasFolder = 1;
 }
 
-def PPlan_SliceOp : PPlan_ShardableOp<"slice", ["partition", "passesPartialSum"]> {
+def PPlan_SliceOp : PPlan_ShardableOp<"slice", ["partition", "passesPartialSums"]> {
   let summary = "Takes offsets, offsets + strides, ... of each dimension, as many as the result has";
   let description = [{
     ```mlir
@@ -105,7 +105,7 @@ def PPlan_SliceOp : PPlan_ShardableOp<"slice", ["partition", "passesPartialSum"]
   }];
 }
 
-def PPlan_ConcatOp : PPlan_ShardableOp<"concat"> {
+def PPlan_ConcatOp : PPlan_ShardableOp<"concat", ["passesPartialSums"]> {
   let summary = "Joins tensors along one dimension";
   let description = [{
     ```mlir

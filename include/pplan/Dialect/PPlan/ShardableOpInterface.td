@@ -20,10 +20,11 @@ def PPlan_ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       their usual polynomial costs.}],
       "double", "getFlopsPerPoint", (ins), "", [{ return 1.0; }]>,
     InterfaceMethod<[{
-      True if the operation is linear in operand `index` while its other
-      operands are held fixed and complete, so that a partial sum in that
-      operand gives a partial sum in the result.}],
-      "bool", "passesPartialSum", (ins "unsigned":$index), "", [{ return false; }]>,
+      True if the operation is linear in the operands marked in `partial`
+      together, while the others are held fixed and complete, so that partial
+      sums over the same axes in all of these give partial sums in the
+      results. At least one operand is marked.}],
+      "bool", "passesPartialSums", (ins "const ::llvm::SmallBitVector &":$partial), "", [{ return false; }]>,
     InterfaceMethod<[{
       The operation on one device. `operands` are local values, `resultTypes`
       the local types. The default clones the operation with its attributes.

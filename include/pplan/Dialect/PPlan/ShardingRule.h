@@ -13,6 +13,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
@@ -20,7 +21,8 @@ namespace pplan {
 
 /// What a factor (a named loop dimension of an operation) allows.
 enum class FactorKind {
-  Parallel,   ///< splits operands and results alike
+  Parallel,   ///< splits operands and results alike; a result that lacks the
+              ///< factor becomes partial with the combiner
   Reduction,  ///< splits operands; results become partial with the combiner
   Replicated, ///< cannot be split; every device has it whole
 };
@@ -29,7 +31,7 @@ enum class FactorKind {
 struct Factor {
   int64_t size;
   FactorKind kind;
-  ReductionKind combiner = ReductionKind::Sum; ///< for Reduction
+  ReductionKind combiner = ReductionKind::Sum;
 };
 
 /// Indices of the factors that make up one dimension, major to minor. Empty
@@ -134,16 +136,16 @@ std::optional<FactorAxes> inferFactorAxes(const ShardingRule &rule,
                                           const TensorSharding &sharding,
                                           const DeviceMesh &mesh);
 
-/// Sharding of the result: projectFactors plus the partial axes that its
-/// missing reduction factors leave.
+/// Sharding of the result: projectFactors plus the partial axes that the split
+/// factors it lacks leave.
 std::optional<TensorSharding>
 projectResult(const ShardingRule &rule, unsigned resultIndex,
               const FactorAxes &axes, const DeviceMesh &mesh);
 
 /// Axes of each factor when the operation runs with exactly these operand and
 /// result shardings, without any communication. None when they do not fit
-/// together; `why` then says where. A partial sum in an operand is accepted if
-/// the operation passes it on and the result is partial likewise.
+/// together; `why` then says where. Partial sums in operands are accepted if
+/// the operation passes them on and the result is partial likewise.
 std::optional<FactorAxes>
 getCompatibleFactorAxes(mlir::Operation *op, const ShardingRule &rule,
                         llvm::ArrayRef<TensorSharding> operands,
