@@ -524,6 +524,8 @@ static FailureOr<func::FuncOp> getEntry(ModuleOp module) {
   return entry;
 }
 
+LogicalResult pplan::checkGraph(ModuleOp module) { return getEntry(module); }
+
 FailureOr<PlanSummary> pplan::planModule(ModuleOp module,
                                          const PlanOptions &options) {
   using Clock = std::chrono::steady_clock;
