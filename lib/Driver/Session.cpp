@@ -232,6 +232,8 @@ int Session::plan(PlanSummary &summary) {
   buildPlanPreparation(manager);
   if (failed(manager.run(*module)))
     return kExitBadInput;
+  if (failed(checkGraph(*module)))
+    return kExitBadInput;
   FailureOr<PlanSummary> result = planModule(*module, planOptions);
   if (failed(result))
     return kExitInfeasible;

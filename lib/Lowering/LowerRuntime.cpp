@@ -33,6 +33,7 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult passAsPointers();
   LogicalResult lowerStep(Operation *op);
   LogicalResult lowerCollective(Operation *op);
   LogicalResult lowerMoving(Operation *op, Value comm, Value loc);
@@ -245,12 +246,30 @@ LogicalResult EntryLowering::lowerStep(Operation *op) {
   return result;
 }
 
+/// Buffers without elements become plain pointers: MLIR's strides of, say,
+/// memref<2x0xf32> are unknown, and so is how to pass it as one.
+LogicalResult EntryLowering::passAsPointers() {
+  for (BlockArgument argument : entry.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type || !type.hasStaticShape() || type.getNumElements() != 0)
+      continue;
+    if (!argument.use_empty())
+      return argument.getUsers().begin()->emitOpError("uses the buffer ")
+             << type << ", which has no elements; the memory phase removes "
+                        "such uses";
+    argument.setType(pointer);
+  }
+  return success();
+}
+
 LogicalResult EntryLowering::run() {
   auto ret = cast<func::ReturnOp>(entry.front().getTerminator());
   (void)entry.insertArgument(0, pointer, builder.getDictionaryAttr({}),
                              entry.getLoc());
   context = entry.getArgument(0);
-  SmallVector<Type> inputs(entry.getArgumentTypes());
+  if (failed(passAsPointers()))
+    return failure();
+  SmallVector<Type> inputs(entry.front().getArgumentTypes());
   entry.setFunctionType(builder.getFunctionType(inputs, {pointer}));
   SmallVector<Operation *> steps;
   for (Operation &op : llvm::make_early_inc_range(entry.front())) {

@@ -47,6 +47,19 @@ static void expandCopies(func::FuncOp entry) {
   }
 }
 
+/// Erases loops without iterations and what only they use, so that no kernel
+/// has a buffer without elements.
+static void eraseEmptyLoops(func::FuncOp entry) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(entry.front()))) {
+    auto loop = dyn_cast<linalg::LinalgOp>(op);
+    bool isEmpty = loop && op.getNumResults() == 0 &&
+                   llvm::is_contained(loop.getStaticLoopRanges(), int64_t{0});
+    if (isEmpty || isOpTriviallyDead(&op))
+      op.erase();
+  }
+}
+
 /// Everything outside that `op` uses, in order of first use.
 static SetVector<Value> getUses(Operation *op) {
   SetVector<Value> used(op->operand_begin(), op->operand_end());
@@ -142,6 +155,7 @@ void OutlineKernelsPass::runOnOperation() {
       entries.push_back(function);
   for (func::FuncOp entry : entries) {
     expandCopies(entry);
+    eraseEmptyLoops(entry);
     for (Operation &op : llvm::make_early_inc_range(entry.front()))
       if (isa<linalg::LinalgOp, scf::ForallOp, scf::ForOp, scf::ParallelOp>(op) &&
           op.getNumResults() == 0)

@@ -21,26 +21,12 @@ using namespace mlir;
 using namespace pplan;
 using namespace pplan::memory;
 
-/// The value that replaces the result of `op`; null when no family knows it.
-static FailureOr<Value> convert(Emitter &e, Operation *op, ValueRange operands,
-                                MeshAttr mesh) {
-  if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType())) {
-    RankedTensorType type = getStorageTensor(op->getResult(0).getType());
-    // An empty result has no elements to compute, whatever the operation.
-    bool isPPlan = isa_and_nonnull<PPlanDialect>(op->getDialect());
-    if (isPPlan && type.getNumElements() == 0)
-      return e.empty(type);
-  }
-  using Family = FailureOr<Value> (*)(Emitter &, Operation *, ValueRange);
-  static constexpr Family families[] = {convertElementwise, convertStructural,
-                                        convertReduction, convertNormalization,
-                                        convertContraction};
-  for (Family family : families) {
-    FailureOr<Value> value = family(e, op, operands);
-    if (failed(value) || *value)
-      return value;
-  }
-  return convertDevice(e, op, operands, mesh);
+/// A tensor without elements needs no computing, whatever it comes from. Its
+/// uses read nothing, so each place that gives one gives a fresh empty tensor:
+/// no later pass meets a buffer without elements that anyone needs.
+static bool hasNoElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
 }
 
 /// Operations of other dialects are kept when their types are stored as they
@@ -54,14 +40,38 @@ static bool canKeep(Operation *op) {
   }) && isa_and_nonnull<arith::ArithDialect, tensor::TensorDialect>(op->getDialect());
 }
 
+/// The value that replaces the result of `op`; null when no family knows it.
+static FailureOr<Value> convert(Emitter &e, Operation *op, ValueRange operands,
+                                MeshAttr mesh) {
+  bool isKnown = canKeep(op) || isa_and_nonnull<PPlanDialect>(op->getDialect());
+  if (isKnown && op->getNumResults() == 1 &&
+      hasNoElements(op->getResult(0).getType()))
+    return e.empty(getStorageTensor(op->getResult(0).getType()));
+  using Family = FailureOr<Value> (*)(Emitter &, Operation *, ValueRange);
+  static constexpr Family families[] = {convertElementwise, convertStructural,
+                                        convertReduction, convertNormalization,
+                                        convertContraction};
+  for (Family family : families) {
+    FailureOr<Value> value = family(e, op, operands);
+    if (failed(value) || *value)
+      return value;
+  }
+  return convertDevice(e, op, operands, mesh);
+}
+
 static LogicalResult convertBody(func::FuncOp from, func::FuncOp to,
                                  MeshAttr mesh) {
   IRMapping mapping;
   Block *block = to.addEntryBlock();
-  for (auto [source, target] :
-       llvm::zip_equal(from.getArguments(), block->getArguments()))
-    mapping.map(source, target);
   OpBuilder builder = OpBuilder::atBlockEnd(block);
+  for (auto [source, target] :
+       llvm::zip_equal(from.getArguments(), block->getArguments())) {
+    Value value = target;
+    if (hasNoElements(target.getType()))
+      value = Emitter{builder, target.getLoc()}.empty(
+          cast<RankedTensorType>(target.getType()));
+    mapping.map(source, value);
+  }
   for (Operation &op : from.front()) {
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())
@@ -71,7 +81,9 @@ static LogicalResult convertBody(func::FuncOp from, func::FuncOp to,
       continue;
     }
     Emitter emitter{builder, op.getLoc()};
-    if (canKeep(&op)) {
+    bool isEmpty =
+        op.getNumResults() == 1 && hasNoElements(op.getResult(0).getType());
+    if (canKeep(&op) && !isEmpty) {
       builder.clone(op, mapping);
       continue;
     }

@@ -12,9 +12,10 @@ using namespace mlir;
 using namespace pplan;
 using namespace pplan::memory;
 
-static bool isStaticTensor(Type type) {
+/// True for tensors whose elements and bytes the host can count and move.
+static bool isHostTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() &&
+  return tensor && tensor.hasStaticShape() && isCountable(tensor) &&
          rt::getDType(tensor.getElementType()) >= 0;
 }
 
@@ -44,19 +45,19 @@ FailureOr<func::FuncOp> memory::findEntry(ModuleOp module) {
     return failure();
   }
   for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes()))
-    if (!isStaticTensor(type)) {
+    if (!isHostTensor(type)) {
       entry.emitOpError("argument ")
           << i << " has type " << type
-          << "; expected a tensor of static shape with an element type that "
-             "the runtime knows";
+          << "; expected a tensor of static shape with at most 2^48 elements of "
+             "a type that the runtime knows";
       return failure();
     }
   for (auto [i, type] : llvm::enumerate(entry.getResultTypes()))
-    if (!isStaticTensor(type)) {
+    if (!isHostTensor(type)) {
       entry.emitOpError("result ")
           << i << " has type " << type
-          << "; expected a tensor of static shape with an element type that "
-             "the runtime knows";
+          << "; expected a tensor of static shape with at most 2^48 elements of "
+             "a type that the runtime knows";
       return failure();
     }
   return entry;

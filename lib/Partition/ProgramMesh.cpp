@@ -44,6 +44,10 @@ LogicalResult pplan::checkBoundary(func::FuncOp function) {
       if (!tensor || !tensor.hasStaticShape())
         return function.emitOpError("takes or returns a value of type ")
                << boundary << "; only tensors of static shape are partitioned";
+      if (!isCountable(tensor))
+        return function.emitOpError("takes or returns a value of type ")
+               << boundary << "; only tensors of at most 2^48 elements are "
+                              "partitioned";
     }
   return success();
 }

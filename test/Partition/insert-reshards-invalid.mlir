@@ -34,3 +34,10 @@ func.func @no_rule(%x: tensor<8xf32>) -> tensor<8xf32> {
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
 }
+
+// -----
+
+// expected-error @+1 {{takes or returns a value of type 'tensor<4611686018427387904x4xf32>'; only tensors of at most 2^48 elements are partitioned}}
+func.func @unused(%x: tensor<4xf32>, %u: tensor<4611686018427387904x4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

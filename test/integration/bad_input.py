@@ -95,6 +95,42 @@ def inputs(pplan, gpt2, work):
     yield "no iterations", [program, "--iterations", "0"], 2, "0"
 
 
+UNUSED = """func.func @forward(%x: tensor<4xf32> {pplan.input = "x"}, %u: tensor<{shape}xf32> {pplan.input = "u"})
+    -> (tensor<4xf32> {pplan.output = "y"}) {
+  %y = pplan.exp %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+
+
+def unused_inputs(pplan, gpt2, work):
+    """An input that no operation uses is checked like any other."""
+    def model(name, shape, named=True):
+        text = UNUSED.replace("{shape}", shape)
+        if not named:
+            text = text.replace(' {pplan.input = "u"}', "")
+        return write(work / name, text)
+
+    for command in ("plan", "compile"):
+        for name, named in (("named", True), ("nameless", False)):
+            huge = model(f"{command}-{name}.mlir", "4611686018427387904x4", named)
+            yield (f"{command} of a {name} unused input that is too large", [pplan, command, huge, "--devices", "2",
+                   "-o", str(work / "x")], 1, "2^48")
+    for shape, wrong in (("3x5", (5, 3)), ("3x5", (3, 5, 1)), ("2x0", (2, 1)), ("2x0", (0, 2))):
+        for devices in ("1", "2"):
+            case = f"{shape}-{'x'.join(map(str, wrong))}-{devices}"
+            program, good, bad, out = (str(work / (case + end)) for end in ("", ".x.npy", ".u.npy", ".out"))
+            subprocess.run([pplan, "compile", model(case + ".mlir", shape), "--devices", devices, "-o", program],
+                           capture_output=True, timeout=300)
+            np.save(good, np.zeros(4, np.float32))
+            np.save(bad, np.zeros(wrong, np.float32))
+            command = [program, "--output", out, "--input", f"x={good}"]
+            yield f"unused input {case} of the wrong shape", [*command, "--input", f"u={bad}"], 1, "input 'u': expected f32"
+    np.save(bad, np.zeros((2, 0), np.int64))
+    yield "unused input of the wrong type", [*command, "--input", f"u={bad}"], 1, "input 'u': expected f32"
+    yield "unused input that is missing", command, 1, "input 'u'"
+
+
 def weights(pplan, gpt2, work):
     """The file with the weights is gone, or shorter, when the program runs."""
     copy = work / "moved.onnx"
@@ -145,4 +181,4 @@ def mutants(pplan, model, work, count=60):
     return None
 
 
-GROUPS = [models, options, inputs, weights]
+GROUPS = [models, options, inputs, unused_inputs, weights]

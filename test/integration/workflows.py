@@ -5,6 +5,8 @@ import json
 import re
 import subprocess
 
+import numpy as np
+
 import compare
 import model as committed
 
@@ -135,5 +137,34 @@ def iterations_repeat(pplan, models, work):
     return "; ".join(complaints) or (None if error <= 1e-4 else f"is off by {error:.3g}")
 
 
+def no_elements(pplan, models, work):
+    """Inputs and outputs without elements go through files and any number of ranks like others; so do unused inputs."""
+    text = """func.func @forward(%a: tensor<4x0xf32> {pplan.input = "a"}, %x: tensor<4x3xf32> {pplan.input = "x"},
+                   %u: tensor<5xf32> {pplan.input = "u"})
+    -> (tensor<4xf32> {pplan.output = "sum"}, tensor<0x4xf32> {pplan.output = "turned"}, tensor<4x3xf32> {pplan.output = "joined"}) {
+  %sum = pplan.reduce sum %a dims [1] : tensor<4x0xf32> to tensor<4xf32>
+  %turned = pplan.transpose %a [1, 0] : tensor<4x0xf32>
+  %joined = pplan.concat %a, %x dim 1 : tensor<4x0xf32>, tensor<4x3xf32> to tensor<4x3xf32>
+  return %sum, %turned, %joined : tensor<4xf32>, tensor<0x4xf32>, tensor<4x3xf32>
+}
+"""
+    model, x = work / "model.mlir", np.arange(12, dtype=np.float32).reshape(4, 3)
+    model.write_text(text)
+    given = {"a": np.zeros((4, 0), np.float32), "x": x, "u": np.zeros(5, np.float32)}
+    wanted = {"sum": np.zeros(4), "turned": np.zeros((0, 4)), "joined": x}
+    for name, value in given.items():
+        np.save(work / f"{name}.npy", value)
+    inputs = [word for name in given for word in ("--input", f"{name}={work / name}.npy")]
+    for devices in (1, 2, 3):
+        program = work / f"prog-{devices}"
+        run(pplan, "compile", model, "--devices", devices, "-o", program)
+        run(program, *inputs, "--output", work / "out")
+        for name, value in wanted.items():
+            found = np.load(work / "out" / f"{name}.npy")
+            if found.shape != value.shape or not np.array_equal(found, value):
+                return f"{name} on {devices} ranks is {found.tolist()}, expected {value.tolist()}"
+    return None
+
+
 CASES = [plan_as_a_file, phase_by_phase, dumped_phases, pin_is_kept, pinned_parameter, memory_is_what_was_said,
-         tensor_parallel_minimum, iterations_repeat]
+         tensor_parallel_minimum, iterations_repeat, no_elements]

@@ -26,7 +26,8 @@ struct LinkOptions {
 };
 
 /// Links the object file at `objectPath` with the runtime into the executable
-/// `outputPath`. Errors are reported at an unknown location of `context`: which
+/// `outputPath`, with lld where the driver finds it and that succeeds, otherwise
+/// with the driver's own linker. Errors are reported at an unknown location of `context`: which
 /// libraries or drivers were looked for and where, or the linker's own message.
 mlir::LogicalResult linkExecutable(mlir::MLIRContext *context,
                                    llvm::StringRef objectPath,

@@ -43,9 +43,10 @@ def LowerLoopsPass : Pass<"pplan-lower-loops", "mlir::ModuleOp"> {
 def ApproximateMathPass : Pass<"pplan-approximate-math", "mlir::ModuleOp"> {
   let summary = "Replaces f32 exp, log, tanh and erf by polynomials that LLVM can vectorise";
   let description = [{
-    The errors, measured over all finite f32 arguments by the test
-    `MathAccuracy`, are at most a few units in the last place; NaN and
-    infinities give what the C library gives. Functions of f64, and sin, cos and
+    The errors, measured over arguments of all magnitudes by the test
+    `MathAccuracy`, are below 1 unit in the last place for exp and log, below 5
+    for tanh and erf; NaN, infinities and subnormal arguments give what the C
+    library gives. Results of exp below the smallest normal float are 0. Functions of f64, and sin, cos and
     pow, remain calls of the C library.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::vector::VectorDialect"];

@@ -26,6 +26,9 @@ def ConvertOpsPass : Pass<"pplan-convert-ops", "mlir::ModuleOp"> {
     ```
     Fails, with the place, on an operation of another dialect, on control flow,
     and on functions that use more than one mesh.
+
+    Guarantees: nothing reads an argument without elements; a result without
+    elements is a `tensor.empty`.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect", "::pplan::rt::RTDialect"];

@@ -110,7 +110,7 @@ def RT_AllReduceOp : RT_Collective<"all_reduce"> {
   }];
   let arguments = (ins PPlan_ReductionKindAttr:$kind, DenseI32ArrayAttr:$axes, I32Attr:$dtype, RT_Shaped:$init);
   let assemblyFormat = [{
-    $kind `axes` $axes `dtype` $dtype `outs` `(` $init `:` type($init) `)` attr-dict (`->` type($results)^)?
+    `` $kind `axes` $axes `dtype` $dtype `outs` `(` $init `:` type($init) `)` attr-dict (`->` type($results)^)?
   }];
 }
 
@@ -127,7 +127,7 @@ def RT_AllGatherOp : RT_MovingCollective<"all_gather", (ins I64Attr:$dim), "`dim
   let summary = "Joins the parts of a dimension and cuts off the padding";
 }
 def RT_ReduceScatterOp
-    : RT_MovingCollective<"reduce_scatter", (ins PPlan_ReductionKindAttr:$kind, I64Attr:$dim), "$kind `dim` $dim"> {
+    : RT_MovingCollective<"reduce_scatter", (ins PPlan_ReductionKindAttr:$kind, I64Attr:$dim), "`` $kind `dim` $dim"> {
   let summary = "Combines over the group and keeps this device's part of a dimension";
 }
 def RT_AllToAllOp

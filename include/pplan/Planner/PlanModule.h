@@ -71,6 +71,11 @@ struct PlanSummary {
 mlir::LogicalResult declareMesh(mlir::ModuleOp module,
                                 const PlanOptions &options);
 
+/// Reports what makes the module no graph to plan: other than one function with
+/// a body, control flow, operations without a sharding rule, arguments that are
+/// no tensors of static, countable shape.
+mlir::LogicalResult checkGraph(mlir::ModuleOp module);
+
 /// Plans the module in place. Reports and fails when constraints contradict
 /// each other or no plan fits.
 mlir::FailureOr<PlanSummary> planModule(mlir::ModuleOp module,

@@ -91,6 +91,12 @@ LogicalResult PPlanDialect::verifyOperationAttribute(Operation *op,
 static LogicalResult verifyBoundaryAttribute(Operation *op, Type type,
                                              NamedAttribute attr) {
   StringRef name = attr.getName();
+  // Operations check their own types; an argument may be used by none.
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.hasStaticShape() && !isCountable(tensor))
+    return op->emitOpError("'")
+           << name << "' annotates a value of type " << type
+           << ", which has more than 2^48 elements";
   if (name == kShardingAttr)
     return checkSharding(op, attr.getValue(), type);
   if (name == kInputAttr || name == kParamAttr || name == kOutputAttr ||
@@ -106,7 +112,6 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, Type type,
     if (!data)
       return op->emitOpError("'pplan.data' must be a #pplan.data, found ")
              << attr.getValue();
-    auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape() ||
         !tensor.getElementType().isIntOrFloat())
       return op->emitOpError("'pplan.data' annotates a value of type ")
@@ -178,6 +183,27 @@ void pplan::setSharding(Value value, ShardingAttr sharding) {
   all.resize(op->getNumResults(), sharding);
   all[cast<OpResult>(value).getResultNumber()] = sharding;
   op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), all));
+}
+
+/// The types of layer_norm's operands. Which of scale and bias is there stands
+/// before the colon, so a lone second type belongs to the one that is.
+static ParseResult
+parseNormTypes(OpAsmParser &parser, Type &input, Type &scale, Type &bias,
+               std::optional<OpAsmParser::UnresolvedOperand> hasScale,
+               std::optional<OpAsmParser::UnresolvedOperand> hasBias) {
+  if (parser.parseType(input) ||
+      (hasScale && (parser.parseComma() || parser.parseType(scale))) ||
+      (hasBias && (parser.parseComma() || parser.parseType(bias))))
+    return failure();
+  return success();
+}
+
+static void printNormTypes(OpAsmPrinter &printer, Operation *, Type input,
+                           Type scale, Type bias, Value, Value) {
+  printer << input;
+  for (Type type : {scale, bias})
+    if (type)
+      printer << ", " << type;
 }
 
 #define GET_OP_CLASSES

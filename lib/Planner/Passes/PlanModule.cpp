@@ -513,12 +513,18 @@ static FailureOr<func::FuncOp> getEntry(ModuleOp module) {
     if (!isa<ShardableOpInterface>(op) || op.getNumResults() != 1)
       return op.emitOpError("has no sharding rule; only operations of the "
                             "pplan dialect can be planned");
-  for (Type type : entry.getArgumentTypes())
-    if (!isa<RankedTensorType>(type))
+  for (Type type : entry.getArgumentTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape() || !isCountable(tensor))
       return entry.emitOpError("has an argument of type ")
-             << type << "; only ranked tensors can be planned";
+             << type
+             << "; only tensors of static shape with at most 2^48 elements "
+                "can be planned";
+  }
   return entry;
 }
+
+LogicalResult pplan::checkGraph(ModuleOp module) { return getEntry(module); }
 
 FailureOr<PlanSummary> pplan::planModule(ModuleOp module,
                                          const PlanOptions &options) {

@@ -189,3 +189,11 @@ func.func @data_path(%x: tensor<4xf32> {pplan.data = #pplan.data<"", offset = 0,
 func.func @data_offset(%x: tensor<4xf32> {pplan.data = #pplan.data<"w.bin", offset = -4, size = 16>}) {
   return
 }
+
+// -----
+
+// No operation uses the argument, so none checks its size.
+// expected-error@+1 {{'pplan.input' annotates a value of type 'tensor<4611686018427387904x4xf32>', which has more than 2^48 elements}}
+func.func @unused(%x: tensor<4xf32>, %u: tensor<4611686018427387904x4xf32> {pplan.input = "u"}) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}

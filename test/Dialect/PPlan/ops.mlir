@@ -152,6 +152,8 @@ func.func @nn(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %g: tensor<8xf32>) {
   %plain = pplan.layer_norm %x num_dims 2 epsilon 1.0e-5 : tensor<4x8xf32>
   // CHECK-NEXT: pplan.layer_norm %{{.*}} scale %{{.*}} num_dims 1 epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
   %scaled = pplan.layer_norm %x scale %g num_dims 1 epsilon 1.0e-5 : tensor<4x8xf32>, tensor<8xf32>
+  // CHECK-NEXT: pplan.layer_norm %{{.*}} bias %{{.*}} num_dims 1 epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>
+  %shifted = pplan.layer_norm %x bias %g num_dims 1 epsilon 1.0e-5 : tensor<4x8xf32>, tensor<8xf32>
   // CHECK-NEXT: pplan.layer_norm %{{.*}} scale %{{.*}} bias %{{.*}} num_dims 1 epsilon 1.000000e-05 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
   %full = pplan.layer_norm %x scale %g bias %g num_dims 1 epsilon 1.0e-5 : tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>
   // CHECK-NEXT: pplan.rms_norm %{{.*}} num_dims 1 epsilon 0.000000e+00 : tensor<4x8xf32>

@@ -66,6 +66,40 @@ TEST_F(LinkTest, ExecutableListsItsInputs) {
   EXPECT_TRUE((*text)->getBuffer().contains("2x3"));
 }
 
+/// A linker driver that notes each of its arguments and then does `action`.
+static std::string makeDriver(const std::string &path, const std::string &log,
+                              const std::string &action) {
+  std::error_code error;
+  llvm::raw_fd_ostream script(path, error);
+  script << "#!/bin/sh\necho \"$*\" >> " << log << "\n" << action << "\n";
+  script.close();
+  EXPECT_FALSE(error);
+  llvm::sys::fs::setPermissions(path, llvm::sys::fs::perms::all_all);
+  return path;
+}
+
+TEST_F(LinkTest, TakesLLDWhereItIsAndTheOwnLinkerWhereThatFails) {
+  std::string log = inDirectory("log");
+  LinkOptions withLLD = options();
+  // A driver beside lld; it cannot do with it, as gcc before version 9.
+  std::string lld = inDirectory("ld.lld");
+  makeDriver(lld, log, "exit 1");
+  withLLD.drivers = {makeDriver(
+      inDirectory("driver"), log,
+      "case \"$*\" in *-fuse-ld=lld*) echo no lld >&2; exit 1;; esac")};
+  EXPECT_TRUE(succeeded(linkExecutable(context.get(), inDirectory("x.o"),
+                                       inDirectory("x"), withLLD)))
+      << messages;
+  auto text = llvm::MemoryBuffer::getFile(log);
+  ASSERT_TRUE(!!text);
+  SmallVector<StringRef> calls;
+  (*text)->getBuffer().split(calls, '\n', -1, /*KeepEmpty=*/false);
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_TRUE(calls[0].contains("-fuse-ld=lld"));
+  EXPECT_FALSE(calls[1].contains("-fuse-ld=lld"));
+  EXPECT_TRUE(messages.empty()) << messages;
+}
+
 TEST_F(LinkTest, SaysWhichDriversItTried) {
   LinkOptions wrong = options();
   wrong.drivers = {"no-such-driver", "nor-this-one"};

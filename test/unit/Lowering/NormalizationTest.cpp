@@ -64,7 +64,7 @@ static Tensor norm(const Tensor &x, int64_t numDims, bool center, double epsilon
   return tensor(y.shape, y.values, y.dtype);
 }
 
-TEST(Normalization, DISABLED_LayerNorm) {
+TEST(Normalization, LayerNorm) {
   for (pplan_dtype dtype : {PPLAN_F32, PPLAN_F64, PPLAN_BF16}) {
     double tolerance = dtype == PPLAN_BF16 ? 1e-2 : 2e-6;
     Tensor x = random({3, 4, 10}, 5, 9, dtype);

@@ -39,7 +39,7 @@ def PPlan_ReduceOp : PPlan_ShardableOp<"reduce", ["passesPartialSums"]> {
   }];
   let arguments = (ins PPlan_ReductionKindAttr:$kind, PPlan_NumberTensor:$input, DenseI64ArrayAttr:$dims);
   let results = (outs PPlan_NumberTensor:$result);
-  let assemblyFormat = "$kind $input `dims` $dims attr-dict `:` type($input) `to` type($result)";
+  let assemblyFormat = "`` $kind $input `dims` $dims attr-dict `:` type($input) `to` type($result)";
   let builders = [OpBuilder<(ins "::pplan::ReductionKind":$kind, "::mlir::Value":$input, "::llvm::ArrayRef<int64_t>":$dims)>];
   let hasVerifier = 1;
 }
@@ -54,7 +54,7 @@ def PPlan_ArgReduceOp : PPlan_ShardableOp<"arg_reduce"> {
   }];
   let arguments = (ins PPlan_ReductionKindAttr:$kind, PPlan_NumberTensor:$input, I64Attr:$dim);
   let results = (outs PPlan_IntTensor:$result);
-  let assemblyFormat = "$kind $input `dim` $dim attr-dict `:` type($input) `to` type($result)";
+  let assemblyFormat = "`` $kind $input `dim` $dim attr-dict `:` type($input) `to` type($result)";
   let hasVerifier = 1;
 }
 
@@ -107,7 +107,7 @@ def PPlan_LayerNormOp : PPlan_NormLikeOp<"layer_norm", [AttrSizedOperandSegments
   let results = (outs PPlan_FloatTensor:$result);
   let assemblyFormat = [{
     $input (`scale` $scale^)? (`bias` $bias^)? `num_dims` $num_dims `epsilon` $epsilon attr-dict
-    `:` type($input) (`,` type($scale)^)? (`,` type($bias)^)?
+    `:` custom<NormTypes>(type($input), type($scale), type($bias), ref($scale), ref($bias))
   }];
   let hasVerifier = 1;
 }

@@ -100,7 +100,7 @@ def PPlan_GeluOp : PPlan_ElementwiseOp<"gelu", 24, [SameOperandsAndResultType]> 
   }];
   let arguments = (ins PPlan_FloatTensor:$input, PPlan_GeluKindAttr:$kind);
   let results = (outs PPlan_FloatTensor:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input)";
+  let assemblyFormat = "`` $kind $input attr-dict `:` type($input)";
 }
 
 def PPlan_ConvertOp : PPlan_ElementwiseOp<"convert", 1, [SameOperandsAndResultShape]> {

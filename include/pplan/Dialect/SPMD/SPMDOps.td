@@ -48,7 +48,7 @@ def SPMD_AllReduceOp : SPMD_Collective<"all_reduce", [SameOperandsAndResultType]
     ```
   }];
   let arguments = (ins PPlan_ReductionKindAttr:$kind, SPMD_Tensor:$input, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
-  let assemblyFormat = "$kind $input `on` $mesh $axes attr-dict `:` type($input)";
+  let assemblyFormat = "`` $kind $input `on` $mesh $axes attr-dict `:` type($input)";
 }
 
 def SPMD_AllGatherOp : SPMD_Collective<"all_gather"> {
@@ -74,7 +74,7 @@ def SPMD_ReduceScatterOp : SPMD_Collective<"reduce_scatter"> {
     ```
   }];
   let arguments = (ins PPlan_ReductionKindAttr:$kind, SPMD_Tensor:$input, I64Attr:$dim, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
-  let assemblyFormat = "$kind $input `dim` $dim `on` $mesh $axes attr-dict `:` type($input) `to` type($result)";
+  let assemblyFormat = "`` $kind $input `dim` $dim `on` $mesh $axes attr-dict `:` type($input) `to` type($result)";
 }
 
 def SPMD_AllToAllOp : SPMD_Collective<"all_to_all"> {
