@@ -36,6 +36,13 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".ca
 FIGURES = ["error", "property", "time", "bytes", "memory", "demo"]
 
 
+# The shardings of jax_block.py's in_shardings and out_shardings (Megatron-LM's): both partitioners get the same problem.
+HEADS = '[{}, {"tensor"}, {}]'
+MEGATRON = {"x": '[{"data"}, {}, {}]', "g1": "[{}]", "b1": "[{}]", "wq": HEADS, "wk": HEADS, "wv": HEADS,
+            "wo": '[{"tensor"}, {}, {}]', "g2": "[{}]", "b2": "[{}]", "w1": '[{}, {"tensor"}]', "w2": '[{"tensor"}, {}]',
+            "y": '[{"data"}, {}, {}]'}
+
+
 def report(name, value, goal, good):
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
     print(f"{name}\t{text}\t{goal}\t{'ok' if good else 'short'}", flush=True)
@@ -156,8 +163,9 @@ class Bench:
         block = ROOT / "benchmarks" / "figures" / "slice" / "block.mlir"
         for data, tensor in ((1, 8), (2, 4)):
             name = f"bytes.block.dp{data}-tp{tensor}"
-            parallel = f"tp={tensor}" if data == 1 else f"dp={data},tp={tensor}"
-            made = self.compile(block, f"block-{data}-{tensor}", "--devices", data * tensor, "--parallel", parallel)
+            pins = [word for name, dims in MEGATRON.items() for word in ("--pin", f"{name}={dims}")]
+            made = self.compile(block, f"block-{data}-{tensor}", "--devices", data * tensor, "--parallel",
+                                f"dp={data},tp={tensor}", *pins)
             jax = run([sys.executable, ROOT / "benchmarks" / "figures" / "slice" / "jax_block.py", data, tensor])
             if not made or jax.returncode:
                 report(name, float("inf"), "<= 1", False)

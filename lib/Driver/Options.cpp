@@ -63,8 +63,8 @@ struct Parser {
       cl::cat(category)};
   cl::list<std::string> pins{
       "pin",
-      cl::desc("Pin the sharding of an input or parameter; axes are data, "
-               "tensor, rest (with --parallel) or those of the model's mesh"),
+      cl::desc("Pin the sharding of an input, parameter or output; axes are "
+               "data, tensor, rest (with --parallel) or those of the model's mesh"),
       cl::value_desc("NAME=[{\"data\"}, {}]"), cl::sub(plan), cl::sub(compile),
       cl::cat(category)};
   cl::opt<double> timeout{"timeout",

@@ -1,6 +1,6 @@
 //===- Session.cpp - One run of the compiler ------------------------------===//
 //
-// Loads models, applies pins, finds clusters, runs phases.
+// Loads models, finds clusters, runs phases.
 //
 //===----------------------------------------------------------------------===//
 #include "Session.h"
@@ -138,51 +138,6 @@ int Session::loadModel() {
     return kExitBadInput;
   }
   return module ? kExitDone : kExitBadInput;
-}
-
-int Session::applyPins() {
-  if (options.pins.empty())
-    return kExitDone;
-  func::FuncOp function;
-  for (auto candidate : module->getOps<func::FuncOp>())
-    function = candidate;
-  MeshOp mesh = lookupMesh(*module, nullptr);
-  if (!mesh || !function) {
-    llvm::errs() << "pplan: --pin names axes of a mesh, but the model declares "
-                    "none; add pplan.mesh to the .mlir or use --parallel\n";
-    return kExitUsage;
-  }
-  for (StringRef pin : options.pins) {
-    auto [name, spec] = pin.split('=');
-    std::string text =
-        ("#pplan.sharding<@" + mesh.getSymName() + ", " + spec + ">").str();
-    auto sharding = dyn_cast_or_null<ShardingAttr>(
-        parseAttribute(text, context.get()));
-    if (!sharding) {
-      llvm::errs() << "pplan: --pin " << pin
-                   << " is not of the form NAME=[{\"axis\"}, {}]\n";
-      return kExitUsage;
-    }
-    bool found = false;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      for (StringRef attr : {kInputAttr, kParamAttr}) {
-        auto known = function.getArgAttrOfType<StringAttr>(i, attr);
-        if (!known || known.getValue() != name)
-          continue;
-        found = true;
-        if (failed(verifySharding(sharding, function.getArgument(i).getType(),
-                                  mesh.getShape(),
-                                  [&] { return function.emitError(); })))
-          return kExitBadInput;
-        function.setArgAttr(i, kShardingAttr, sharding);
-      }
-    if (!found) {
-      llvm::errs() << "pplan: --pin names '" << name
-                   << "', which is no input or parameter of the model\n";
-      return kExitBadInput;
-    }
-  }
-  return kExitDone;
 }
 
 int Session::loadClusterDescription(ClusterDescription &cluster) {

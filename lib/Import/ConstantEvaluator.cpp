@@ -18,8 +18,7 @@ const HostTensor *ConstantEvaluator::lookup(Value value) const {
 }
 
 bool ConstantEvaluator::charge(int64_t bytes, int64_t steps) {
-  if (bytes > limits.tensorBytes || bytes > limits.totalBytes ||
-      steps > limits.totalSteps)
+  if (!hasRoom(bytes) || steps > limits.totalSteps)
     return false;
   limits.totalBytes -= bytes;
   limits.totalSteps -= steps;

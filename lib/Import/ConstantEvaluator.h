@@ -32,6 +32,10 @@ public:
   /// The elements of `value`, or null when they depend on inputs or are too
   /// many.
   const HostTensor *lookup(mlir::Value value) const;
+  /// True when a tensor of that size can still be made known.
+  bool hasRoom(int64_t bytes) const {
+    return bytes <= limits.tensorBytes && bytes <= limits.totalBytes;
+  }
   /// Makes the elements of `value` known. Ignored when the limits are reached.
   void set(mlir::Value value, HostTensor tensor);
   /// Computes the result of an operation of one result whose operands are

@@ -20,6 +20,8 @@ std::optional<int64_t> pplan::import::countElements(ArrayRef<int64_t> shape) {
   constexpr int64_t limit = int64_t(1) << 48;
   int64_t count = 1;
   bool empty = false;
+  if (shape.size() > maxRank)
+    return std::nullopt;
   for (int64_t size : shape) {
     if (size < 0 || size > limit)
       return std::nullopt;

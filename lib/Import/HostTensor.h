@@ -1,5 +1,4 @@
-//===- HostTensor.h - A tensor whose elements the importer knows -*- C++
-//-*-===//
+//===- HostTensor.h - Elements that the importer knows ----------*- C++ -*-===//
 //
 // Holds the elements of a tensor while an importer folds shape computations.
 // What may be folded is decided by ConstantEvaluator.h; these tensors never
@@ -20,8 +19,13 @@ namespace pplan::import {
 /// one byte for i1.
 int64_t getElementBytes(mlir::Type elementType);
 
-/// Product of the sizes, or none when it is negative somewhere or above 2^48,
-/// which no tensor that can be computed reaches.
+/// Most dimensions of a tensor. No model has as many, and what works on pairs of
+/// dimensions would take long on a shape from a hostile file.
+constexpr size_t maxRank = 64;
+
+/// Product of the sizes; none when one is negative, when the product is above
+/// 2^48, which no tensor that can be computed reaches, or for more than maxRank
+/// sizes.
 std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
 /// Row-major, little-endian elements of a tensor of static shape.

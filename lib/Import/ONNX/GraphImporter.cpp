@@ -17,6 +17,8 @@ using namespace pplan::import;
 /// Bounds for hostile files: nesting of subgraphs and functions, and nodes
 /// after inlining (functions that call functions multiply).
 static constexpr int64_t maxDepth = 48, maxNodes = 1'000'000;
+/// Bytes that inlining may copy: nodes, their attributes, names, constants.
+static constexpr int64_t maxInlinedBytes = int64_t(1) << 30;
 
 const NamedValue *Scope::lookup(StringRef name) const {
   for (const Scope *scope = this; scope; scope = scope->parent) {
@@ -186,15 +188,30 @@ GraphImporter::importSubgraph(const onnx::GraphProto &graph) {
 // Model-local functions
 //===----------------------------------------------------------------------===//
 
+LogicalResult GraphImporter::chargeInlining(int64_t bytes) {
+  inlinedBytes += bytes;
+  if (inlinedBytes <= maxInlinedBytes)
+    return success();
+  return emitError(emitter.loc, "the model has more than ")
+         << maxInlinedBytes
+         << " bytes of nodes and constants after inlining its functions";
+}
+
 /// Replaces references to a function's attributes by the call's values; those
 /// that the call leaves out are dropped.
-static void bindAttributes(onnx::NodeProto &node, const onnx::NodeProto &call) {
+LogicalResult GraphImporter::bindAttributes(onnx::NodeProto &node,
+                                            const onnx::NodeProto &call) {
   auto *attributes = node.mutable_attribute();
+  // Each pair of attributes may be compared below.
+  if (failed(chargeInlining(int64_t(attributes->size()) *
+                            (1 + call.attribute_size()))))
+    return failure();
   for (int i = attributes->size() - 1; i >= 0; --i) {
     onnx::AttributeProto *attribute = attributes->Mutable(i);
     if (attribute->has_g())
       for (onnx::NodeProto &inner : *attribute->mutable_g()->mutable_node())
-        bindAttributes(inner, call);
+        if (failed(bindAttributes(inner, call)))
+          return failure();
     if (attribute->ref_attr_name().empty())
       continue;
     std::string name = attribute->name();
@@ -206,9 +223,12 @@ static void bindAttributes(onnx::NodeProto &node, const onnx::NodeProto &call) {
       attributes->DeleteSubrange(i, 1);
       continue;
     }
+    if (failed(chargeInlining(given->ByteSizeLong())))
+      return failure();
     *attribute = *given;
     attribute->set_name(name);
   }
+  return success();
 }
 
 LogicalResult GraphImporter::importCall(const onnx::NodeProto &call,
@@ -243,9 +263,10 @@ LogicalResult GraphImporter::importCall(const onnx::NodeProto &call,
             {static_cast<size_t>(i) < inputs.size() ? inputs[i] : Value()})))
       return failure();
   for (const onnx::NodeProto &node : function.node()) {
+    if (failed(chargeInlining(node.ByteSizeLong() + locationPrefix.size())))
+      return failure();
     onnx::NodeProto bound = node;
-    bindAttributes(bound, call);
-    if (failed(importNode(bound)))
+    if (failed(bindAttributes(bound, call)) || failed(importNode(bound)))
       return failure();
   }
   for (int i = 0; i < call.output_size(); ++i) {

@@ -92,6 +92,10 @@ private:
   mlir::LogicalResult importCall(const onnx::NodeProto &node,
                                  const onnx::FunctionProto &callee,
                                  llvm::ArrayRef<mlir::Value> inputs);
+  mlir::LogicalResult bindAttributes(onnx::NodeProto &node,
+                                     const onnx::NodeProto &call);
+  /// Counts what inlining copies; reports and fails when it is too much.
+  mlir::LogicalResult chargeInlining(int64_t bytes);
   mlir::LogicalResult define(llvm::StringRef name, NamedValue value);
   mlir::LogicalResult reportUnsupported();
   mlir::LogicalResult importOutputs();
@@ -117,6 +121,7 @@ private:
   Scope *scope = nullptr;
   int64_t depth = 0;            ///< of subgraphs and calls
   int64_t nodeCount = 0;        ///< nodes imported so far
+  int64_t inlinedBytes = 0;     ///< copied by inlining so far
   int64_t unsupportedCount = 0; ///< nodes noted as unsupported so far
   /// Opsets that a model-local function imports, while it is inlined.
   const onnx::FunctionProto *callee = nullptr;

@@ -165,10 +165,13 @@ Value GraphImporter::importTensor(const onnx::TensorProto &tensor,
   int64_t bytes =
       type->getNumElements() * getElementBytes(type->getElementType());
   bool isFloat = isa<FloatType>(type->getElementType());
+  // Small ones always become constants.
   bool isKnown =
-      bytes <= (isFloat ? smallBytes : EvaluatorLimits().tensorBytes);
+      bytes <= smallBytes || (!isFloat && evaluator.hasRoom(bytes));
   if (!isKnown)
     return addParameter(tensor, name, *type, *stored);
+  if (depth > 0 && failed(chargeInlining(bytes)))
+    return {};
   FailureOr<HostTensor> content = file.read(tensor, *type, at);
   if (failed(content))
     return {};

@@ -132,6 +132,10 @@ static LogicalResult unsqueeze(Node &n) {
   FailureOr<SmallVector<int64_t>> axes = n.getKnownInts(1, "the axes");
   if (!x || failed(axes))
     return failure();
+  if (axes->size() > maxRank)
+    return n.error() << "has " << axes->size()
+                     << " axes; a tensor has at most " << maxRank
+                     << " dimensions";
   FailureOr<SmallVector<int64_t>> dims =
       n.getDims(*axes, n.rank(0) + axes->size());
   if (failed(dims))
@@ -269,6 +273,9 @@ static LogicalResult depthToSpace(Node &n) {
                      << n.type(0);
   ArrayRef<int64_t> s = n.type(0).getShape();
   int64_t depth = s[1] / (block * block);
+  // Without channels the other sizes may be any.
+  if (!countElements({s[0], depth, s[2], block, s[3], block}))
+    return n.error() << "the result has too many elements";
   bool columnsFirst = n.getString("mode", "DCR") == "CRD";
   Value parts =
       columnsFirst
@@ -292,6 +299,8 @@ static LogicalResult spaceToDepth(Node &n) {
     return n.error() << "cannot cut blocks of size " << block << " from "
                      << n.type(0);
   ArrayRef<int64_t> s = n.type(0).getShape();
+  if (!countElements({s[0], s[1], block, block, s[2] / block, s[3] / block}))
+    return n.error() << "the result has too many elements";
   Value parts =
       n.e.reshape(x, {s[0], s[1], s[2] / block, block, s[3] / block, block});
   return n.yield(

@@ -96,11 +96,24 @@ static bool isParameter(Value value) {
              .getArgAttr(argument.getArgNumber(), kParamAttr);
 }
 
+/// The sharding that the function's signature gives one of the results.
+static ShardingAttr getResultPin(OpOperand &use) {
+  auto ret = dyn_cast<func::ReturnOp>(use.getOwner());
+  if (!ret)
+    return nullptr;
+  return ret->getParentOfType<func::FuncOp>()
+      .getResultAttrOfType<ShardingAttr>(use.getOperandNumber(),
+                                         kShardingAttr);
+}
+
 ValueConstraint MeshPlan::getConstraint(Value value) {
   ValueConstraint constraint;
   constraint.pinned = getSharding(value);
-  for (Operation *user : value.getUsers())
-    constraint.isReturned |= isa<func::ReturnOp>(user);
+  for (OpOperand &use : value.getUses()) {
+    constraint.isReturned |= isa<func::ReturnOp>(use.getOwner());
+    if (!constraint.pinned && value.getDefiningOp())
+      constraint.pinned = getResultPin(use);
+  }
   if (!options.parallel.isForced() || !isa<BlockArgument>(value) ||
       constraint.pinned)
     return constraint;
@@ -361,8 +374,20 @@ void MeshPlan::apply(FlatSymbolRefAttr meshName) {
     handed[handedOn] = chosen.result;
   }
   Operation *terminator = function.getBody().front().getTerminator();
-  for (auto [index, value] : llvm::enumerate(terminator->getOperands()))
-    function.setResultAttr(index, kShardingAttr, getSharding(value));
+  builder.setInsertionPoint(terminator);
+  for (OpOperand &result : terminator->getOpOperands()) {
+    // An argument or a constant that is returned, or a value that is returned
+    // twice, need not be as the result is pinned.
+    ValueConstraint wanted;
+    wanted.pinned = getResultPin(result);
+    TensorSharding have =
+        TensorSharding::get(getSharding(result.get()), mesh);
+    if (wanted.pinned && !wanted.allows(have, mesh))
+      result.set(
+          getOperand(result.get(), TensorSharding::get(wanted.pinned, mesh)));
+    function.setResultAttr(result.getOperandNumber(), kShardingAttr,
+                           getSharding(result.get()));
+  }
 }
 
 PlanSummary MeshPlan::summarise() {
