@@ -21,15 +21,21 @@ namespace {
 /// The operation on global types, outside of any function.
 class GlobalOp {
 public:
-  GlobalOp(Operation *op, ArrayRef<DeviceState> operands, Type resultType) {
+  GlobalOp(Operation *op, ArrayRef<DeviceState> operands,
+           ArrayRef<DeviceState> results) {
     OperationState state(op->getLoc(), op->getName());
     for (const DeviceState &operand : operands)
       state.addOperands(block.addArgument(operand.globalType, op->getLoc()));
-    state.addTypes(resultType);
+    for (const DeviceState &result : results)
+      state.addTypes(result.globalType);
     for (NamedAttribute attr : op->getAttrs())
       if (attr.getName() != kStateAttr)
         state.attributes.append(attr);
     global = Operation::create(state);
+    // The one attribute that is a size and may be split.
+    if (auto scatter = dyn_cast<ScatterAddOp>(global);
+        scatter && scatter.getDim() < static_cast<uint64_t>(results[0].globalType.getRank()))
+      scatter.setSize(results[0].globalType.getDimSize(scatter.getDim()));
   }
   ~GlobalOp() { global->destroy(); }
   Operation *get() const { return global; }
@@ -120,7 +126,7 @@ static RankedTensorType inferType(Operation *op,
   return nullptr;
 }
 
-/// What the rule makes of the operands: natural sharding of the result.
+/// What the rule makes of the operands: natural sharding of the only result.
 static std::optional<TensorSharding>
 inferSharding(const ShardingRule &rule, ArrayRef<DeviceState> operands,
               const DeviceMesh &mesh) {
@@ -151,8 +157,7 @@ static int findUnsafeDim(const ShardingRule &rule, const TensorFactors &dims,
   for (auto [dim, factors] : llvm::enumerate(dims))
     for (int id : factors) {
       const Factor &factor = rule.factors[id];
-      if (factor.kind != FactorKind::Reduction ||
-          isEvenlySplit(factor.size, axes[id], mesh) ||
+      if (!rule.isReduced(id) || isEvenlySplit(factor.size, axes[id], mesh) ||
           (isRangeChecked && isFlat(factor.size, axes[id], mesh)))
         continue;
       if (operand.fills[dim] !=
@@ -163,33 +168,30 @@ static int findUnsafeDim(const ShardingRule &rule, const TensorFactors &dims,
   return -1;
 }
 
-MaybeState DeviceStates::checkAgainstRule(Operation *op,
-                                          ArrayRef<DeviceState> operands,
-                                          std::optional<DeviceState> claimed,
-                                          bool isRangeChecked) {
-  DeviceState result;
-  result.kind = DeviceState::Part;
-  result.globalType = claimed ? claimed->globalType : inferType(op, operands);
-  if (!result.globalType)
-    return op->emitOpError("needs spmd.state: the global shape of its result "
-                           "does not follow from its operands");
-  result.fills.resize(result.globalType.getRank());
-  GlobalOp global(op, operands, result.globalType);
+LogicalResult DeviceStates::checkAgainstRule(Operation *op,
+                                             ArrayRef<DeviceState> operands,
+                                             MutableArrayRef<DeviceState> results,
+                                             bool isClaimed,
+                                             bool isRangeChecked) {
+  GlobalOp global(op, operands, results);
   if (auto message = global.check())
     return op->emitOpError("is no valid operation on its global types: ")
            << *message;
   ShardingRule rule =
       cast<ShardableOpInterface>(global.get()).getShardingRule();
-  SmallVector<TensorSharding> shardings;
-  for (const DeviceState &operand : operands)
-    shardings.push_back(operand.sharding);
-  auto natural = claimed ? std::optional(claimed->sharding)
-                         : inferSharding(rule, operands, mesh);
   std::string why = "an operand is split inside a factor";
   std::optional<FactorAxes> axes;
-  if (natural)
-    axes = getCompatibleFactorAxes(global.get(), rule, shardings, {*natural},
-                                   mesh, &why);
+  std::optional<TensorSharding> natural;
+  if (!isClaimed && (natural = inferSharding(rule, operands, mesh)))
+    results.front().sharding = *natural;
+  if (isClaimed || natural) {
+    auto getShardings = [](ArrayRef<DeviceState> states) {
+      return llvm::map_to_vector(
+          states, [](const DeviceState &state) { return state.sharding; });
+    };
+    axes = getCompatibleFactorAxes(global.get(), rule, getShardings(operands),
+                                   getShardings(results), mesh, &why);
+  }
   if (!axes) {
     auto diag = op->emitOpError("runs on parts that do not fit together: ")
                 << why;
@@ -207,8 +209,55 @@ MaybeState DeviceStates::checkAgainstRule(Operation *op,
              << describe(operand, meshAttr)
              << "; fill it with spmd.mask_padding";
   }
-  result.sharding = *natural;
+  for (DeviceState &result : results)
+    result.fills.assign(result.globalType.getRank(), Attribute());
+  return success();
+}
+
+MaybeState DeviceStates::checkAgainstRule(Operation *op,
+                                          ArrayRef<DeviceState> operands,
+                                          std::optional<DeviceState> claimed,
+                                          bool isRangeChecked) {
+  DeviceState result;
+  if (claimed) {
+    result = *claimed;
+  } else {
+    result.kind = DeviceState::Part;
+    result.globalType = inferType(op, operands);
+  }
+  if (!result.globalType)
+    return op->emitOpError("needs spmd.state: the global shape of its result "
+                           "does not follow from its operands");
+  if (failed(checkAgainstRule(op, operands, MutableArrayRef(result),
+                              claimed.has_value(), isRangeChecked)))
+    return failure();
   return result;
+}
+
+LogicalResult DeviceStates::visitMultiple(Operation *op) {
+  auto claims = op->getAttrOfType<ArrayAttr>(kStateAttr);
+  if (!claims || claims.size() != op->getNumResults())
+    return op->emitOpError("has ")
+           << op->getNumResults()
+           << " results and needs an spmd.state with one entry for each";
+  SmallVector<DeviceState, 3> operands, results;
+  for (auto [claim, result] : llvm::zip(claims, op->getResults())) {
+    MaybeState state = readState(claim, op, result.getType());
+    if (failed(state))
+      return failure();
+    results.push_back(std::move(*state));
+  }
+  for (Value operand : op->getOperands()) {
+    operands.push_back(resolve(operand));
+    if (operands.back().kind == DeviceState::Opaque)
+      return op->emitOpError("computes with a value that depends on the device "
+                             "in an unknown way");
+  }
+  if (failed(checkAgainstRule(op, operands, results, true, false)))
+    return failure();
+  for (auto [state, result] : llvm::zip(results, op->getResults()))
+    states[result] = std::move(state);
+  return success();
 }
 
 MaybeState DeviceStates::visitCompute(Operation *op) {
@@ -285,6 +334,8 @@ MaybeState DeviceStates::visitOpaque(Operation *op) {
              << ", but claims to be " << describe(*state, meshAttr);
     }
   }
+  if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    return visitSplitScatter(scatter);
   if (auto select = dyn_cast<SelectOp>(op)) {
     if (select.getOnTrue().getDefiningOp<GatherOp>() &&
         states[select.getOnTrue()].kind == DeviceState::Opaque)
@@ -378,4 +429,29 @@ MaybeState DeviceStates::visitSplitGather(SelectOp op) {
   if (indices.kind != DeviceState::Part)
     return fail("the indices depend on the device");
   return checkAgainstRule(gather, {table, indices}, *state, true);
+}
+
+MaybeState DeviceStates::visitSplitScatter(ScatterAddOp op) {
+  auto fail = [&](const Twine &what) {
+    return op.emitOpError("does not add to its part of a split dimension: ")
+           << what;
+  };
+  auto places = op.getIndices().getDefiningOp<SubOp>();
+  Attribute claim = op->getAttr(kStateAttr);
+  if (!places || !claim)
+    return fail("its indices depend on the device in an unknown way");
+  MaybeState state = readState(claim, op, op.getType());
+  if (failed(state))
+    return failure();
+  int64_t dim = op.getDim();
+  spmd::ShardOffsetOp offset = getOffset(places.getRhs());
+  if (!offset || state->sharding.dims[dim] != getAxes(offset.getAxes()) ||
+      state->globalType.getDimSize(dim) !=
+          static_cast<int64_t>(offset.getSize()))
+    return fail("the offset is not that of the part");
+  DeviceState indices = resolve(places.getLhs());
+  DeviceState updates = resolve(op.getUpdates());
+  if (indices.kind != DeviceState::Part || updates.kind != DeviceState::Part)
+    return fail("what is added depends on the device");
+  return checkAgainstRule(op, {indices, updates}, *state, false);
 }

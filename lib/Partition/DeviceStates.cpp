@@ -141,13 +141,20 @@ LogicalResult DeviceStates::run() {
   for (Operation &op : function.getBody().front()) {
     if (auto ret = dyn_cast<func::ReturnOp>(op))
       return visitReturn(ret);
-    if (op.getNumResults() != 1 ||
-        !isa<RankedTensorType>(op.getResultTypes()[0]))
+    if (op.getNumResults() == 0 ||
+        !llvm::all_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>))
       return op.emitOpError("is no operation of a device program");
     auto named = op.getAttrOfType<FlatSymbolRefAttr>("mesh");
     if (named && named != meshName)
       return op.emitOpError("works on mesh ")
              << named << ", the program runs on " << meshName;
+    if (op.getNumResults() > 1) {
+      if (!isa<ShardableOpInterface>(op))
+        return op.emitOpError("is no operation of a device program");
+      if (failed(visitMultiple(&op)))
+        return failure();
+      continue;
+    }
     MaybeState state = visit(&op);
     if (failed(state) ||
         failed(checkLocalType(&op, op.getResultTypes()[0], *state)))

@@ -98,7 +98,7 @@ private:
       return success();
     }
     auto shardable = dyn_cast<ShardableOpInterface>(op);
-    if (!shardable || op->getNumResults() != 1)
+    if (!shardable)
       return op->emitOpError("has no sharding rule; only operations of the "
                              "pplan dialect are partitioned");
     return visitShardable(shardable);
@@ -129,24 +129,36 @@ private:
       operands.push_back(mesh.read(operand));
       values.push_back(local.lookup(operand));
     }
-    Value result = op->getResult(0);
-    TensorSharding sharding = mesh.read(result);
+    SmallVector<TensorSharding, 1> results;
+    SmallVector<Type, 1> types;
+    for (Value result : op->getResults()) {
+      results.push_back(mesh.read(result));
+      types.push_back(getLocalType(result.getType(), results.back()));
+    }
     std::string why;
     std::optional<FactorAxes> axes = getCompatibleFactorAxes(
-        op, rule, operands, {sharding}, mesh.sizes, &why);
+        op, rule, operands, results, mesh.sizes, &why);
     if (!axes)
       return op.emitOpError("does not fit its shardings: ")
              << why << "; run pplan-insert-reshards before";
     maskPadding(op, rule, *axes, values);
     ContextImpl context(mesh, planner, *axes);
-    RankedTensorType type = getLocalType(result.getType(), sharding);
     FailureOr<SmallVector<Value>> parts =
-        op.partition(builder, context, values, TypeRange(type));
-    if (failed(parts) || parts->size() != 1 || parts->front().getType() != type)
-      return op.emitOpError("has no form on one device with result sharding ")
-             << sharding.str(mesh.attr);
-    local.map(result,
-              annotate(parts->front(), getTensorType(result), sharding));
+        op.partition(builder, context, values, types);
+    if (failed(parts) || TypeRange(ValueRange(*parts)) != TypeRange(types)) {
+      InFlightDiagnostic diag =
+          op.emitOpError("has no form on one device with result sharding");
+      for (const TensorSharding &sharding : results)
+        diag << ' ' << sharding.str(mesh.attr);
+      return diag;
+    }
+    if (results.size() > 1) {
+      annotateAll(*parts, op->getResults(), results);
+      return success();
+    }
+    local.map(op->getResult(0),
+              annotate(parts->front(), getTensorType(op->getResult(0)),
+                       results.front()));
     return success();
   }
 
@@ -159,7 +171,7 @@ private:
       for (auto [dim, factors] : llvm::enumerate(dims))
         for (int id : factors) {
           const Factor &factor = rule.factors[id];
-          if (factor.kind != FactorKind::Reduction ||
+          if (!rule.isReduced(id) ||
               isEvenlySplit(factor.size, axes[id], mesh.sizes) ||
               (isa<GatherOp>(op) && isFlat(factor.size, axes[id], mesh.sizes)))
             continue;
@@ -190,6 +202,18 @@ private:
     value.getDefiningOp()->setAttr(kStateAttr,
                                    makeStateAttr(mesh, sharding, globalType));
     return value;
+  }
+
+  /// The same for an operation of several results: one state for each.
+  void annotateAll(ArrayRef<Value> parts, ResultRange globals,
+                   ArrayRef<TensorSharding> shardings) {
+    SmallVector<Attribute> states;
+    for (auto [part, global, sharding] : llvm::zip(parts, globals, shardings)) {
+      states.push_back(makeStateAttr(mesh, sharding, getTensorType(global)));
+      local.map(global, part);
+    }
+    parts.front().getDefiningOp()->setAttr(kStateAttr,
+                                           builder.getArrayAttr(states));
   }
 
   /// Changes the function's type and replaces shardings by layouts.

@@ -53,6 +53,15 @@ private:
   mlir::FailureOr<DeviceState> visitOpaque(mlir::Operation *op);
   mlir::FailureOr<DeviceState> visitMakePartial(SelectOp op);
   mlir::FailureOr<DeviceState> visitSplitGather(SelectOp op);
+  mlir::FailureOr<DeviceState> visitSplitScatter(ScatterAddOp op);
+  /// An operation of several results, which say what they are.
+  mlir::LogicalResult visitMultiple(mlir::Operation *op);
+  /// Checks that the operation makes these results of these operands. Without
+  /// claims there is one result, whose sharding is inferred.
+  mlir::LogicalResult
+  checkAgainstRule(mlir::Operation *op, llvm::ArrayRef<DeviceState> operands,
+                   llvm::MutableArrayRef<DeviceState> results, bool isClaimed,
+                   bool isRangeChecked);
   mlir::FailureOr<DeviceState>
   checkAgainstRule(mlir::Operation *op, llvm::ArrayRef<DeviceState> operands,
                    std::optional<DeviceState> claimed, bool isRangeChecked);

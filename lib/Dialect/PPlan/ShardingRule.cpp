@@ -12,6 +12,15 @@
 using namespace mlir;
 using namespace pplan;
 
+bool ShardingRule::isReduced(int factor) const {
+  return factors[factor].kind == FactorKind::Reduction ||
+         llvm::any_of(results, [&](const TensorFactors &dims) {
+           return llvm::none_of(dims, [&](const DimFactors &made) {
+             return llvm::is_contained(made, factor);
+           });
+         });
+}
+
 double ShardingRule::getNumPoints() const {
   double points = 1;
   for (const Factor &factor : factors)

@@ -53,6 +53,9 @@ struct ShardingRule {
     factors.push_back({size, kind, combiner});
     return factors.size() - 1;
   }
+  /// True when some result is a sum (or maximum, ...) over the factor: it is a
+  /// reduction, or the result lacks it. What pads it must then be neutral.
+  bool isReduced(int factor) const;
   /// Number of points of the iteration space.
   double getNumPoints() const;
 };
