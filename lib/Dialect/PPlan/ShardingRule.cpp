@@ -110,8 +110,11 @@ TensorSharding TensorSharding::get(ShardingAttr attr, MeshAttr meshAttr) {
   TensorSharding sharding;
   auto indices = [&](ArrayRef<StringAttr> names) {
     AxisList axes;
-    for (StringAttr name : names)
-      axes.push_back(meshAttr.getAxisIndex(name.getValue()));
+    for (StringAttr name : names) {
+      int axis = meshAttr.getAxisIndex(name.getValue());
+      if (meshAttr.getAxes()[axis].getSize() > 1)
+        axes.push_back(axis);
+    }
     return axes;
   };
   for (DimShardingAttr dim : attr.getDims())

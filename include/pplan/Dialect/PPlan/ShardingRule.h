@@ -93,7 +93,8 @@ struct TensorSharding {
   /// The attribute; axis names come from `meshAttr`.
   ShardingAttr toAttr(mlir::FlatSymbolRefAttr mesh, MeshAttr meshAttr) const;
   /// The sharding an attribute describes (open dimensions are taken as they
-  /// are). The attribute must have been verified against the mesh.
+  /// are; axes of one device, which split nothing, are left out). The attribute
+  /// must have been verified against the mesh.
   static TensorSharding get(ShardingAttr attr, MeshAttr meshAttr);
   /// For messages: `[{"data"}, {}]`.
   std::string str(MeshAttr meshAttr) const;
