@@ -25,6 +25,10 @@ struct CodegenOptions {
   unsigned vectorWidth = 0;
   /// Writes assembly text instead of an object file.
   bool assembly = false;
+  /// Reports memory accesses to ThreadSanitizer, as `clang -fsanitize=thread`
+  /// does; for a runtime built that way. Wide vectors would escape it, so that
+  /// `optLevel` must be below 2.
+  bool threadSanitizer = false;
 };
 
 /// Compiles a module of the LLVM dialect into the object file `path`. Errors
