@@ -17,7 +17,7 @@ using namespace pplan;
 using namespace pplan::driver;
 
 /// Emits the object file and links it.
-static int link(const Options &options, Session &session) {
+static int link(const Options &options, Session &session, bool isOwnModule) {
   SmallString<128> object;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile(
           "pplan", "o", object)) {
@@ -31,7 +31,7 @@ static int link(const Options &options, Session &session) {
   linkOptions.searchDirs = {session.getInstallPrefix() + "/lib"};
   int code = kExitDone;
   if (failed(emitObject(session.getModule(), object, codegen)))
-    code = kExitBug;
+    code = isOwnModule ? kExitBug : kExitBadInput;
   else if (failed(linkExecutable(session.getModule().getContext(), object,
                                  options.output, linkOptions)))
     code = kExitBadInput;
@@ -107,11 +107,11 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
     Phase phase = static_cast<Phase>(index);
     int code = kExitDone;
     if (phase == Phase::Link) {
-      code = link(options, session);
+      code = link(options, session, /*isOwnModule=*/first <= Phase::Plan);
     } else if (phase == Phase::Plan) {
       code = session.plan(report.plan);
     } else if (phase != Phase::Import) {
-      code = session.runPhase(phase);
+      code = session.runPhase(phase, /*isOwnModule=*/first <= Phase::Plan);
     }
     if (code)
       return code;

@@ -66,6 +66,9 @@ static void printExplanation(const PlanSummary &plan) {
                                         : 0.0)
          << ")\n";
   }
+  if (!plan.reshards.empty())
+    os << "\nChanges of sharding that communicate, dearest first:\n";
+  printReshards(plan, plan.reshards.size(), 0, os);
 }
 
 int pplan::driver::runExplain(const Options &options, Session &session) {
@@ -95,6 +98,17 @@ int pplan::driver::runExplain(const Options &options, Session &session) {
           json.attribute("chosen", choice.chosen);
           json.attribute("second", choice.second);
           json.attribute("extra_s", choice.extraSeconds);
+        });
+    });
+    json.attributeArray("reshards", [&] {
+      for (const ReshardChoice &reshard : plan->reshards)
+        json.object([&] {
+          json.attribute("op", reshard.op);
+          json.attribute("location", reshard.location);
+          json.attribute("type", reshard.type);
+          json.attribute("from", reshard.from);
+          json.attribute("to", reshard.to);
+          json.attribute("seconds", reshard.seconds);
         });
     });
   });

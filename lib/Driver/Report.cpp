@@ -78,6 +78,38 @@ int64_t Report::getPeakMemory() const {
   return total;
 }
 
+void pplan::driver::printReshards(const PlanSummary &plan, size_t limit,
+                                  double share, llvm::raw_ostream &os) {
+  size_t printed = 0, dear = 0;
+  for (const ReshardChoice &reshard : plan.reshards) {
+    if (plan.stepTime <= 0 || reshard.seconds < share * plan.stepTime)
+      break;
+    if (++dear > limit)
+      continue;
+    ++printed;
+    os << "reshard        "
+       << llvm::format("%.1f %%", 100 * reshard.seconds / plan.stepTime)
+       << " of the step, " << formatSeconds(reshard.seconds) << ": "
+       << reshard.op << " at " << reshard.location << " brings a "
+       << reshard.type << " from " << reshard.from << " to " << reshard.to;
+    auto choice = llvm::find_if(plan.choices, [&](const OpChoice &choice) {
+      return choice.location == reshard.location && choice.op == reshard.op &&
+             !choice.second.empty();
+    });
+    if (choice != plan.choices.end())
+      os << "; the best plan that runs it otherwise, " << choice->second
+         << (choice->extraSeconds > 1e-9
+                 ? ", takes " + formatSeconds(choice->extraSeconds) + " more"
+                 : ", is as fast");
+    else
+      os << "; the pinned shardings force it";
+    os << '\n';
+  }
+  if (dear > printed)
+    os << "reshard        " << dear - printed
+       << " more like these; pplan explain lists them\n";
+}
+
 void Report::print(llvm::raw_ostream &os) const {
   os << "mesh           ";
   if (plan.mesh.empty())
@@ -102,6 +134,7 @@ void Report::print(llvm::raw_ostream &os) const {
   for (const auto &[kind, count] : collectives)
     os << llvm::format("%-14s ", kind.c_str()) << count.calls << " calls, "
        << formatBytes(count.bytesSent) << " sent per rank and step\n";
+  printReshards(plan, /*limit=*/3, /*share=*/0.05, os);
 }
 
 void Report::printJson(llvm::json::OStream &json,

@@ -60,6 +60,7 @@ def options(pplan, gpt2, work):
     yield "pin of an unknown name", [*four, "--pin", 'ids=[{"data"}, {}]'], 1, "ids"
     yield "pin to an unknown axis", [*four, "--pin", 'input_ids=[{"model"}, {}]'], 1, "model"
     yield "pin of the wrong rank", [*four, "--pin", 'input_ids=[{"data"}]'], 1, "1 dimensions"
+    yield "two pins of one input", [*four, "--pin", 'input_ids=[{"data"}, {}]', "--pin", 'input_ids=[{}, {}]'], 1, "keep one"
     yield "pin without a sharding", [*four, "--pin", "input_ids"], 2, "--pin input_ids"
     yield "pin without a mesh", [*good, "--devices", "4", "--pin", 'input_ids=[{"data"}, {}]'], 2, "--parallel"
     yield "unknown option", [*good, "--device", "4"], 2, "device"

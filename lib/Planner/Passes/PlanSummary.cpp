@@ -44,7 +44,7 @@ DictionaryAttr PlanSummary::toAttr(MLIRContext *context) const {
   auto text = [&](StringRef name, StringRef value) {
     return builder.getNamedAttr(name, builder.getStringAttr(value));
   };
-  SmallVector<Attribute> axes, list;
+  SmallVector<Attribute> axes, list, changes;
   for (const auto &[name, size] : mesh)
     axes.push_back(builder.getDictionaryAttr(
         {text("name", name),
@@ -54,6 +54,11 @@ DictionaryAttr PlanSummary::toAttr(MLIRContext *context) const {
         {text("op", choice.op), text("location", choice.location),
          text("chosen", choice.chosen), text("second", choice.second),
          number("extra_s", choice.extraSeconds)}));
+  for (const ReshardChoice &reshard : reshards)
+    changes.push_back(builder.getDictionaryAttr(
+        {text("op", reshard.op), text("location", reshard.location),
+         text("type", reshard.type), text("from", reshard.from),
+         text("to", reshard.to), number("seconds", reshard.seconds)}));
   return builder.getDictionaryAttr(
       {text("cluster", cluster), text("algorithm", algorithm),
        builder.getNamedAttr("mesh", builder.getArrayAttr(axes)),
@@ -62,7 +67,8 @@ DictionaryAttr PlanSummary::toAttr(MLIRContext *context) const {
        number("lower_bound_s", lowerBound), number("gap", gap),
        number("search_time_s", searchTime),
        number("flops_per_device", flopsPerDevice),
-       builder.getNamedAttr("choices", builder.getArrayAttr(list))});
+       builder.getNamedAttr("choices", builder.getArrayAttr(list)),
+       builder.getNamedAttr("reshards", builder.getArrayAttr(changes))});
 }
 
 std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
@@ -100,5 +106,12 @@ std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
                                    text(choice, "chosen"),
                                    text(choice, "second"),
                                    number(choice, "extra_s")});
+  if (auto list = attr.getAs<ArrayAttr>("reshards"))
+    for (Attribute entry : list)
+      if (auto reshard = dyn_cast<DictionaryAttr>(entry))
+        summary.reshards.push_back(
+            {text(reshard, "op"), text(reshard, "location"),
+             text(reshard, "type"), text(reshard, "from"), text(reshard, "to"),
+             number(reshard, "seconds")});
   return summary;
 }
