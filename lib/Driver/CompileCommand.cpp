@@ -46,6 +46,11 @@ static int checkOptions(const Options &options, Phase &first, Phase &last) {
                  << "'; this version has cpu\n";
     return kExitUsage;
   }
+  if (!isKnownProcessor(options.cpu)) {
+    llvm::errs() << "pplan compile: unknown processor '" << options.cpu
+                 << "'; 'native' is the one of this machine\n";
+    return kExitUsage;
+  }
   first = Phase::Import;
   last = Phase::Link;
   if (!options.compileFrom.empty()) {

@@ -56,15 +56,29 @@ static bool isUsable(const llvm::Target &target, const llvm::Triple &triple,
   return chosen && chosen->checkFeatures("+64bit");
 }
 
-static FailureOr<std::unique_ptr<llvm::TargetMachine>>
-createMachine(ModuleOp module, const CodegenOptions &options) {
+/// The target of this machine, or null and an error.
+static const llvm::Target *findTarget(const llvm::Triple &triple,
+                                      std::string &error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
+  return llvm::TargetRegistry::lookupTarget(triple, error);
+}
+
+bool pplan::isKnownProcessor(StringRef cpu) {
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target = findTarget(triple, error);
+  CodegenOptions options;
+  options.cpu = cpu.str();
+  return target && isUsable(*target, triple, getProcessor(options).first);
+}
+
+static FailureOr<std::unique_ptr<llvm::TargetMachine>>
+createMachine(ModuleOp module, const CodegenOptions &options) {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  const llvm::Target *target = findTarget(triple, error);
   if (!target)
     return module.emitError("cannot generate code for '")
            << triple.str() << "': " << error;

@@ -29,6 +29,9 @@ def models(pplan, gpt2, work):
         "nothing in": (write(work / "nothing.mlir", ""), []),
         "wrong shape in": (write(work / "shape.mlir", "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
                                  "  %y = pplan.softmax %x dim 1 : tensor<4xf32>\n  return %y : tensor<4xf32>\n}\n"), []),
+        "partial result in": (write(work / "partial.mlir", 'pplan.mesh @m = <["a"=1]>\nfunc.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> '
+                                    '{pplan.sharding = #pplan.sharding<@m, [{}], partial = sum {"a"}>}) {\n'
+                                    "  return %x : tensor<4xf32>\n}\n"), []),
         "unknown mesh in": (write(work / "mesh.mlir", "func.func @f(%x: tensor<4xf32> {pplan.sharding = #pplan.sharding<@m, "
                                   "[{\"a\"}]>}) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n"), []),
     }
@@ -66,6 +69,7 @@ def options(pplan, gpt2, work):
     yield "unknown option", [*good, "--device", "4"], 2, "device"
     yield "unknown phase", [*good, "--compile-to", "magic"], 2, "magic"
     yield "unknown target", [*good, "--target", "tpu"], 2, "tpu"
+    yield "unknown processor", [*good, "--mcpu", "z80"], 2, "z80"
     yield "unknown command", [pplan, "frobnicate"], 2, "frobnicate"
     yield "no command", [pplan], 2, "pplan --help"
     yield "missing output", [*base, *dims], 2, "-o"

@@ -31,6 +31,10 @@ struct CodegenOptions {
   bool threadSanitizer = false;
 };
 
+/// True when code can be generated for the processor: empty, "native", or a name
+/// that LLVM knows for this machine's architecture.
+bool isKnownProcessor(llvm::StringRef cpu);
+
 /// Compiles a module of the LLVM dialect into the object file `path`. Errors
 /// (an unknown processor, an unwritable file, a module that is not lowered) are
 /// reported at the module.
