@@ -120,20 +120,46 @@ double MeshPlan::getEdgeTime(Value value, const TensorSharding &from,
   return time + model.computeTime(0, 2 * bytes, DataType::F32);
 }
 
+namespace {
+/// The different shardings of a list, and which of them each entry is.
+struct DistinctShardings {
+  std::vector<const TensorSharding *> values;
+  std::vector<unsigned> indexOf;
+
+  void add(const TensorSharding &sharding) {
+    auto [entry, isNew] = known.try_emplace(&sharding, values.size());
+    if (isNew)
+      values.push_back(&sharding);
+    indexOf.push_back(entry->second);
+  }
+
+private:
+  struct Less {
+    bool operator()(const TensorSharding *a, const TensorSharding *b) const {
+      return *a < *b;
+    }
+  };
+  std::map<const TensorSharding *, unsigned, Less> known;
+};
+} // namespace
+
 void MeshPlan::addEdge(unsigned producer, unsigned consumer,
                        unsigned operandIndex) {
   const Node &from = nodes[producer], &to = nodes[consumer];
-  std::map<std::pair<TensorSharding, TensorSharding>, double> known;
+  DistinctShardings have, want;
+  for (const TensorSharding &sharding : from.shardings)
+    have.add(sharding);
+  for (const Strategy &strategy : to.strategies)
+    want.add(strategy.operands[operandIndex]);
+  std::vector<std::vector<double>> times(have.values.size());
+  for (auto [row, sharding] : llvm::zip(times, have.values))
+    for (const TensorSharding *wanted : want.values)
+      row.push_back(getEdgeTime(from.value, *sharding, *wanted));
   std::vector<double> costs;
   costs.reserve(from.shardings.size() * to.strategies.size());
-  for (const TensorSharding &have : from.shardings)
-    for (const Strategy &strategy : to.strategies) {
-      const TensorSharding &want = strategy.operands[operandIndex];
-      auto [entry, isNew] = known.try_emplace({have, want}, 0.0);
-      if (isNew)
-        entry->second = getEdgeTime(from.value, have, want);
-      costs.push_back(entry->second);
-    }
+  for (unsigned row : have.indexOf)
+    for (unsigned column : want.indexOf)
+      costs.push_back(times[row][column]);
   problem.addEdge(producer, consumer, std::move(costs));
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "pplan/Planner/Passes.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -77,6 +78,7 @@ void pplan::buildPlanPreparation(OpPassManager &manager) {
   manager.addPass(createSplitDimensions());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createDuplicateBroadcasts());
   manager.addPass(createPropagateShardings());
 }
 

@@ -133,9 +133,10 @@ double StrategyEnumerator::getComputeTime(Operation *op,
     gemm = GemmShape{};
     for (auto [id, factor] : llvm::enumerate(rule.factors)) {
       int64_t size = getLocalSize(factor.size, strategy.axes[id], mesh);
+      int factorId = static_cast<int>(id);
       auto has = [&](const TensorFactors &dims) {
         return llvm::any_of(dims, [&](const DimFactors &dim) {
-          return llvm::is_contained(dim, static_cast<int>(id));
+          return llvm::is_contained(dim, factorId);
         });
       };
       bool left = has(rule.operands[0]), right = has(rule.operands[1]);
