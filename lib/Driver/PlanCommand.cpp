@@ -19,8 +19,8 @@ int pplan::driver::runPlan(const Options &options, Session &session) {
   Report report;
   if (int code = session.plan(report.plan))
     return code;
-  bool toStdout = options.output == "-" ||
-                  (options.output.empty() && !options.json);
+  bool toStdout =
+      options.output == "-" || (options.output.empty() && !options.json);
   if (toStdout || !options.output.empty())
     if (int code = session.writeModule(toStdout ? "-" : options.output))
       return code;
@@ -46,7 +46,8 @@ int pplan::driver::runPlan(const Options &options, Session &session) {
 
 static void printExplanation(const PlanSummary &plan) {
   llvm::raw_ostream &os = llvm::outs();
-  os << "cluster " << plan.cluster << ", mesh";
+  printCluster(plan, os);
+  os << "mesh          ";
   for (const auto &[name, size] : plan.mesh)
     os << ' ' << name << '=' << size;
   os << ", step " << formatSeconds(plan.stepTime) << ", lower bound "
@@ -60,10 +61,10 @@ static void printExplanation(const PlanSummary &plan) {
     else
       os << "  second  " << choice.second << "  +"
          << formatSeconds(std::max(choice.extraSeconds, 0.0)) << " ("
-         << llvm::format("%.2f %%", plan.stepTime > 0
-                                        ? 100 * choice.extraSeconds /
-                                              plan.stepTime
-                                        : 0.0)
+         << llvm::format("%.2f %%",
+                         plan.stepTime > 0
+                             ? 100 * choice.extraSeconds / plan.stepTime
+                             : 0.0)
          << ")\n";
   }
   if (!plan.reshards.empty())

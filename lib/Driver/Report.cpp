@@ -57,8 +57,7 @@ void Report::addCollectives(ModuleOp module) {
       sent = in;
     else
       sent = (k - 1) / k * in;
-    CollectiveCount &count =
-        collectives[op->getName().stripDialect().str()];
+    CollectiveCount &count = collectives[op->getName().stripDialect().str()];
     ++count.calls;
     count.bytesSent += sent;
   });
@@ -110,7 +109,19 @@ void pplan::driver::printReshards(const PlanSummary &plan, size_t limit,
        << " more like these; pplan explain lists them\n";
 }
 
+void pplan::driver::printCluster(const PlanSummary &plan,
+                                 llvm::raw_ostream &os) {
+  os << "cluster        " << plan.cluster;
+  if (!plan.estimated.empty()) {
+    os << " (estimated, not measured: ";
+    llvm::interleaveComma(plan.estimated, os);
+    os << ')';
+  }
+  os << '\n';
+}
+
 void Report::print(llvm::raw_ostream &os) const {
+  printCluster(plan, os);
   os << "mesh           ";
   if (plan.mesh.empty())
     os << "one device";
@@ -141,22 +152,27 @@ void Report::printJson(llvm::json::OStream &json,
                        llvm::StringRef schema) const {
   json.attribute("schema", schema);
   json.attribute("cluster", plan.cluster);
+  json.attributeArray("estimated", [&] {
+    for (const std::string &field : plan.estimated)
+      json.value(field);
+  });
   json.attribute("step_time_s", plan.stepTime);
   json.attribute("lower_bound_s", plan.lowerBound);
   json.attribute("gap", plan.gap);
   json.attribute("search_time_s", plan.searchTime);
   json.attribute("algorithm", plan.algorithm);
   json.attribute("tflops_per_device",
-                 plan.stepTime > 0
-                     ? plan.flopsPerDevice / plan.stepTime / 1e12
-                     : 0.0);
+                 plan.stepTime > 0 ? plan.flopsPerDevice / plan.stepTime / 1e12
+                                   : 0.0);
   json.attributeObject("time", [&] {
     json.attribute("compute_s", plan.computeTime);
     json.attribute("exposed_communication_s", plan.communicationTime);
   });
   json.attributeObject("parallel", [&] {
     for (const auto &[name, size] : plan.mesh) {
-      json.attribute(name == "data" ? "dp" : name == "tensor" ? "tp" : name,
+      json.attribute(name == "data"     ? "dp"
+                     : name == "tensor" ? "tp"
+                                        : name,
                      size);
     }
   });

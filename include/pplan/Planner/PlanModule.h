@@ -66,6 +66,8 @@ struct ReshardChoice {
 /// Summary of a plan; all times in seconds of one step.
 struct PlanSummary {
   std::string cluster;
+  /// Fields of the cluster description that are estimates, not measurements.
+  std::vector<std::string> estimated;
   std::vector<std::pair<std::string, int64_t>> mesh;
   double stepTime = 0;
   double computeTime = 0;

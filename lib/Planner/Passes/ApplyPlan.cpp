@@ -123,6 +123,7 @@ PlanSummary MeshPlan::summarise() {
   for (MeshAxisAttr axis : mesh.getAxes())
     summary.mesh.emplace_back(axis.getName().str(), axis.getSize());
   summary.cluster = model.getCluster().name;
+  summary.estimated = model.getCluster().estimated;
   summary.algorithm = solution.algorithm;
   summary.stepTime = solution.objective;
   summary.lowerBound = solution.lowerBound;

@@ -3,10 +3,10 @@
 // Cuts the ties between layers that use one broadcast constant.
 //
 //===----------------------------------------------------------------------===//
-#include "pplan/Planner/Passes.h"
-#include "pplan/Dialect/PPlan/PPlan.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
+#include "pplan/Planner/Passes.h"
 
 using namespace mlir;
 using namespace pplan;

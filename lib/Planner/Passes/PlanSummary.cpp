@@ -3,8 +3,8 @@
 // Writes and reads `pplan.plan`, and parses forced degrees.
 //
 //===----------------------------------------------------------------------===//
-#include "pplan/Planner/PlanModule.h"
 #include "mlir/IR/Builders.h"
+#include "pplan/Planner/PlanModule.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -61,6 +61,9 @@ DictionaryAttr PlanSummary::toAttr(MLIRContext *context) const {
          text("to", reshard.to), number("seconds", reshard.seconds)}));
   return builder.getDictionaryAttr(
       {text("cluster", cluster), text("algorithm", algorithm),
+       builder.getNamedAttr("estimated",
+                            builder.getStrArrayAttr(SmallVector<StringRef>(
+                                estimated.begin(), estimated.end()))),
        builder.getNamedAttr("mesh", builder.getArrayAttr(axes)),
        number("step_time_s", stepTime), number("compute_s", computeTime),
        number("communication_s", communicationTime),
@@ -93,6 +96,10 @@ std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
   summary.gap = number(attr, "gap");
   summary.searchTime = number(attr, "search_time_s");
   summary.flopsPerDevice = number(attr, "flops_per_device");
+  if (auto fields = attr.getAs<ArrayAttr>("estimated"))
+    for (Attribute field : fields)
+      if (auto name = dyn_cast<StringAttr>(field))
+        summary.estimated.push_back(name.str());
   if (auto axes = attr.getAs<ArrayAttr>("mesh"))
     for (Attribute entry : axes)
       if (auto axis = dyn_cast<DictionaryAttr>(entry))
@@ -101,8 +108,7 @@ std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
   if (auto list = attr.getAs<ArrayAttr>("choices"))
     for (Attribute entry : list)
       if (auto choice = dyn_cast<DictionaryAttr>(entry))
-        summary.choices.push_back({text(choice, "op"),
-                                   text(choice, "location"),
+        summary.choices.push_back({text(choice, "op"), text(choice, "location"),
                                    text(choice, "chosen"),
                                    text(choice, "second"),
                                    number(choice, "extra_s")});

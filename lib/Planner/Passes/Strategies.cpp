@@ -113,8 +113,8 @@ double StrategyEnumerator::getComputeTime(Operation *op,
   auto shardable = cast<ShardableOpInterface>(op);
   double flops = shardable.getFlopsPerPoint();
   for (auto [id, factor] : llvm::enumerate(rule.factors))
-    flops *= static_cast<double>(
-        getLocalSize(factor.size, strategy.axes[id], mesh));
+    flops *=
+        static_cast<double>(getLocalSize(factor.size, strategy.axes[id], mesh));
   double bytes = 0;
   for (auto [operand, sharding] :
        llvm::zip(op->getOperands(), strategy.operands))
