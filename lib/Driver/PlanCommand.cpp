@@ -46,13 +46,18 @@ int pplan::driver::runPlan(const Options &options, Session &session) {
 
 static void printExplanation(const PlanSummary &plan) {
   llvm::raw_ostream &os = llvm::outs();
-  printCluster(plan, os);
-  os << "mesh          ";
+  os << "cluster " << plan.cluster << ", mesh";
   for (const auto &[name, size] : plan.mesh)
     os << ' ' << name << '=' << size;
   os << ", step " << formatSeconds(plan.stepTime) << ", lower bound "
      << formatSeconds(plan.lowerBound) << ", gap "
-     << llvm::format("%.2f %%", plan.gap * 100) << "\n\n";
+     << llvm::format("%.2f %%", plan.gap * 100) << '\n';
+  if (!plan.estimated.empty()) {
+    os << "estimated, not measured: ";
+    llvm::interleaveComma(plan.estimated, os);
+    os << '\n';
+  }
+  os << '\n';
   for (const OpChoice &choice : plan.choices) {
     os << choice.location << "  " << choice.op << "\n  chosen  "
        << choice.chosen << '\n';

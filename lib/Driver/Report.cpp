@@ -109,20 +109,13 @@ void pplan::driver::printReshards(const PlanSummary &plan, size_t limit,
        << " more like these; pplan explain lists them\n";
 }
 
-void pplan::driver::printCluster(const PlanSummary &plan,
-                                 llvm::raw_ostream &os) {
-  os << "cluster        " << plan.cluster;
-  if (!plan.estimated.empty()) {
-    os << " (estimated, not measured: ";
-    llvm::interleaveComma(plan.estimated, os);
-    os << ')';
-  }
-  os << '\n';
-}
-
 void Report::print(llvm::raw_ostream &os) const {
-  printCluster(plan, os);
-  os << "mesh           ";
+  os << "cluster        " << plan.cluster;
+  if (size_t count = plan.estimated.size())
+    os << " (" << count
+       << (count == 1 ? " figure is an estimate" : " figures are estimates")
+       << "; pplan explain names them)";
+  os << "\nmesh           ";
   if (plan.mesh.empty())
     os << "one device";
   llvm::interleave(

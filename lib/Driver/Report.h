@@ -39,9 +39,6 @@ struct Report {
   void printJson(llvm::json::OStream &json, llvm::StringRef schema) const;
 };
 
-/// "cluster", its name, and which of its figures are estimates.
-void printCluster(const PlanSummary &plan, llvm::raw_ostream &os);
-
 /// One line for each of the dearest changes of sharding: the operation, the
 /// value, what it costs and the next best way to run the operation. At most
 /// `limit`, and only those of at least `share` of the step's time.
