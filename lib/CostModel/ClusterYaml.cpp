@@ -40,10 +40,12 @@ private:
                  EfficiencyCurve &curve);
   bool readLevel(YamlNode &node);
   bool checkLevels(YamlNode &root);
+  bool readEstimated(YamlNode &node);
+  bool checkEstimated();
 
   StrictYaml yaml;
   ClusterDescription cluster;
-  std::vector<llvm::SMRange> spanPlaces;
+  std::vector<llvm::SMRange> spanPlaces, estimatedPlaces;
 };
 } // namespace
 
@@ -209,6 +211,28 @@ bool ClusterReader::checkLevels(YamlNode &root) {
   return true;
 }
 
+bool ClusterReader::readEstimated(YamlNode &node) {
+  return yaml.readSequence(node, "estimated", [&](YamlNode &field) {
+    estimatedPlaces.push_back(field.getSourceRange());
+    return yaml.readText(field, "estimated", cluster.estimated.emplace_back());
+  });
+}
+
+bool ClusterReader::checkEstimated() {
+  std::vector<std::string> fields = {
+      "peak_flops",    "memory", "memory_bandwidth",     "gemm_efficiency",
+      "kernel_launch", "power",  "bandwidth_efficiency", "price_per_hour"};
+  for (const InterconnectLevel &level : cluster.levels)
+    for (StringRef field : {".bandwidth", ".latency"})
+      fields.push_back(level.name + field.str());
+  llvm::SmallVector<StringRef> names(fields.begin(), fields.end());
+  for (auto [field, place] : llvm::zip(cluster.estimated, estimatedPlaces))
+    if (!llvm::is_contained(fields, field))
+      return yaml.error(place, "'estimated' names an unknown field '" + field +
+                                   "'" + suggestName(field, names));
+  return true;
+}
+
 bool ClusterReader::readCluster(YamlNode &node) {
   auto name = [&](YamlNode &n) {
     return yaml.readText(n, "name", cluster.name);
@@ -216,6 +240,7 @@ bool ClusterReader::readCluster(YamlNode &node) {
   auto source = [&](YamlNode &n) {
     return yaml.readText(n, "source", cluster.source);
   };
+  auto estimated = [&](YamlNode &n) { return readEstimated(n); };
   auto device = [&](YamlNode &n) { return readDevice(n); };
   auto perNode = [&](YamlNode &n) {
     return yaml.readInteger(n, "devices_per_node", 1, kMaxCount,
@@ -231,11 +256,12 @@ bool ClusterReader::readCluster(YamlNode &node) {
   return yaml.readMapping(node, "cluster",
                           {{"name", true, name},
                            {"source", false, source},
+                           {"estimated", false, estimated},
                            {"device", true, device},
                            {"devices_per_node", true, perNode},
                            {"nodes", true, nodes},
                            {"levels", true, levels}}) &&
-         checkLevels(node);
+         checkLevels(node) && checkEstimated();
 }
 
 llvm::Expected<ClusterDescription> pplan::parseCluster(StringRef text,

@@ -17,7 +17,7 @@ using namespace pplan;
 using namespace pplan::driver;
 
 /// Emits the object file and links it.
-static int link(const Options &options, Session &session) {
+static int link(const Options &options, Session &session, bool isOwnModule) {
   SmallString<128> object;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile(
           "pplan", "o", object)) {
@@ -31,7 +31,7 @@ static int link(const Options &options, Session &session) {
   linkOptions.searchDirs = {session.getInstallPrefix() + "/lib"};
   int code = kExitDone;
   if (failed(emitObject(session.getModule(), object, codegen)))
-    code = kExitBug;
+    code = isOwnModule ? kExitBug : kExitBadInput;
   else if (failed(linkExecutable(session.getModule().getContext(), object,
                                  options.output, linkOptions)))
     code = kExitBadInput;
@@ -44,6 +44,11 @@ static int checkOptions(const Options &options, Phase &first, Phase &last) {
   if (options.target != "cpu") {
     llvm::errs() << "pplan compile: unknown target '" << options.target
                  << "'; this version has cpu\n";
+    return kExitUsage;
+  }
+  if (!isKnownProcessor(options.cpu)) {
+    llvm::errs() << "pplan compile: unknown processor '" << options.cpu
+                 << "'; 'native' is the one of this machine\n";
     return kExitUsage;
   }
   first = Phase::Import;
@@ -107,11 +112,11 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
     Phase phase = static_cast<Phase>(index);
     int code = kExitDone;
     if (phase == Phase::Link) {
-      code = link(options, session);
+      code = link(options, session, /*isOwnModule=*/first <= Phase::Plan);
     } else if (phase == Phase::Plan) {
       code = session.plan(report.plan);
     } else if (phase != Phase::Import) {
-      code = session.runPhase(phase);
+      code = session.runPhase(phase, /*isOwnModule=*/first <= Phase::Plan);
     }
     if (code)
       return code;

@@ -19,8 +19,8 @@ int pplan::driver::runPlan(const Options &options, Session &session) {
   Report report;
   if (int code = session.plan(report.plan))
     return code;
-  bool toStdout = options.output == "-" ||
-                  (options.output.empty() && !options.json);
+  bool toStdout =
+      options.output == "-" || (options.output.empty() && !options.json);
   if (toStdout || !options.output.empty())
     if (int code = session.writeModule(toStdout ? "-" : options.output))
       return code;
@@ -51,7 +51,13 @@ static void printExplanation(const PlanSummary &plan) {
     os << ' ' << name << '=' << size;
   os << ", step " << formatSeconds(plan.stepTime) << ", lower bound "
      << formatSeconds(plan.lowerBound) << ", gap "
-     << llvm::format("%.2f %%", plan.gap * 100) << "\n\n";
+     << llvm::format("%.2f %%", plan.gap * 100) << '\n';
+  if (!plan.estimated.empty()) {
+    os << "estimated, not measured: ";
+    llvm::interleaveComma(plan.estimated, os);
+    os << '\n';
+  }
+  os << '\n';
   for (const OpChoice &choice : plan.choices) {
     os << choice.location << "  " << choice.op << "\n  chosen  "
        << choice.chosen << '\n';
@@ -60,12 +66,15 @@ static void printExplanation(const PlanSummary &plan) {
     else
       os << "  second  " << choice.second << "  +"
          << formatSeconds(std::max(choice.extraSeconds, 0.0)) << " ("
-         << llvm::format("%.2f %%", plan.stepTime > 0
-                                        ? 100 * choice.extraSeconds /
-                                              plan.stepTime
-                                        : 0.0)
+         << llvm::format("%.2f %%",
+                         plan.stepTime > 0
+                             ? 100 * choice.extraSeconds / plan.stepTime
+                             : 0.0)
          << ")\n";
   }
+  if (!plan.reshards.empty())
+    os << "\nChanges of sharding that communicate, dearest first:\n";
+  printReshards(plan, plan.reshards.size(), 0, os);
 }
 
 int pplan::driver::runExplain(const Options &options, Session &session) {
@@ -95,6 +104,17 @@ int pplan::driver::runExplain(const Options &options, Session &session) {
           json.attribute("chosen", choice.chosen);
           json.attribute("second", choice.second);
           json.attribute("extra_s", choice.extraSeconds);
+        });
+    });
+    json.attributeArray("reshards", [&] {
+      for (const ReshardChoice &reshard : plan->reshards)
+        json.object([&] {
+          json.attribute("op", reshard.op);
+          json.attribute("location", reshard.location);
+          json.attribute("type", reshard.type);
+          json.attribute("from", reshard.from);
+          json.attribute("to", reshard.to);
+          json.attribute("seconds", reshard.seconds);
         });
     });
   });

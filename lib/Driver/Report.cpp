@@ -57,8 +57,7 @@ void Report::addCollectives(ModuleOp module) {
       sent = in;
     else
       sent = (k - 1) / k * in;
-    CollectiveCount &count =
-        collectives[op->getName().stripDialect().str()];
+    CollectiveCount &count = collectives[op->getName().stripDialect().str()];
     ++count.calls;
     count.bytesSent += sent;
   });
@@ -78,8 +77,45 @@ int64_t Report::getPeakMemory() const {
   return total;
 }
 
+void pplan::driver::printReshards(const PlanSummary &plan, size_t limit,
+                                  double share, llvm::raw_ostream &os) {
+  size_t printed = 0, dear = 0;
+  for (const ReshardChoice &reshard : plan.reshards) {
+    if (plan.stepTime <= 0 || reshard.seconds < share * plan.stepTime)
+      break;
+    if (++dear > limit)
+      continue;
+    ++printed;
+    os << "reshard        "
+       << llvm::format("%.1f %%", 100 * reshard.seconds / plan.stepTime)
+       << " of the step, " << formatSeconds(reshard.seconds) << ": "
+       << reshard.op << " at " << reshard.location << " brings a "
+       << reshard.type << " from " << reshard.from << " to " << reshard.to;
+    auto choice = llvm::find_if(plan.choices, [&](const OpChoice &choice) {
+      return choice.location == reshard.location && choice.op == reshard.op &&
+             !choice.second.empty();
+    });
+    if (choice != plan.choices.end())
+      os << "; the best plan that runs it otherwise, " << choice->second
+         << (choice->extraSeconds > 1e-9
+                 ? ", takes " + formatSeconds(choice->extraSeconds) + " more"
+                 : ", is as fast");
+    else
+      os << "; the pinned shardings force it";
+    os << '\n';
+  }
+  if (dear > printed)
+    os << "reshard        " << dear - printed
+       << " more like these; pplan explain lists them\n";
+}
+
 void Report::print(llvm::raw_ostream &os) const {
-  os << "mesh           ";
+  os << "cluster        " << plan.cluster;
+  if (size_t count = plan.estimated.size())
+    os << " (" << count
+       << (count == 1 ? " figure is an estimate" : " figures are estimates")
+       << "; pplan explain names them)";
+  os << "\nmesh           ";
   if (plan.mesh.empty())
     os << "one device";
   llvm::interleave(
@@ -102,28 +138,34 @@ void Report::print(llvm::raw_ostream &os) const {
   for (const auto &[kind, count] : collectives)
     os << llvm::format("%-14s ", kind.c_str()) << count.calls << " calls, "
        << formatBytes(count.bytesSent) << " sent per rank and step\n";
+  printReshards(plan, /*limit=*/3, /*share=*/0.05, os);
 }
 
 void Report::printJson(llvm::json::OStream &json,
                        llvm::StringRef schema) const {
   json.attribute("schema", schema);
   json.attribute("cluster", plan.cluster);
+  json.attributeArray("estimated", [&] {
+    for (const std::string &field : plan.estimated)
+      json.value(field);
+  });
   json.attribute("step_time_s", plan.stepTime);
   json.attribute("lower_bound_s", plan.lowerBound);
   json.attribute("gap", plan.gap);
   json.attribute("search_time_s", plan.searchTime);
   json.attribute("algorithm", plan.algorithm);
   json.attribute("tflops_per_device",
-                 plan.stepTime > 0
-                     ? plan.flopsPerDevice / plan.stepTime / 1e12
-                     : 0.0);
+                 plan.stepTime > 0 ? plan.flopsPerDevice / plan.stepTime / 1e12
+                                   : 0.0);
   json.attributeObject("time", [&] {
     json.attribute("compute_s", plan.computeTime);
     json.attribute("exposed_communication_s", plan.communicationTime);
   });
   json.attributeObject("parallel", [&] {
     for (const auto &[name, size] : plan.mesh) {
-      json.attribute(name == "data" ? "dp" : name == "tensor" ? "tp" : name,
+      json.attribute(name == "data"     ? "dp"
+                     : name == "tensor" ? "tp"
+                                        : name,
                      size);
     }
   });

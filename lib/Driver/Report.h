@@ -39,6 +39,12 @@ struct Report {
   void printJson(llvm::json::OStream &json, llvm::StringRef schema) const;
 };
 
+/// One line for each of the dearest changes of sharding: the operation, the
+/// value, what it costs and the next best way to run the operation. At most
+/// `limit`, and only those of at least `share` of the step's time.
+void printReshards(const PlanSummary &plan, size_t limit, double share,
+                   llvm::raw_ostream &os);
+
 /// "12.3 MB", "1.5 ms".
 std::string formatBytes(double bytes);
 std::string formatSeconds(double seconds);

@@ -166,6 +166,28 @@ int Session::loadClusterDescription(ClusterDescription &cluster) {
   return kExitDone;
 }
 
+/// Reports arguments and results that a program could not take or give.
+static LogicalResult checkBoundary(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto check = [&](StringRef kind, unsigned index, Attribute attr) {
+      auto sharding = dyn_cast_or_null<ShardingAttr>(attr);
+      if (!sharding || sharding.getPartialAxes().empty())
+        return true;
+      function.emitOpError()
+          << kind << " " << index << " has the sharding " << sharding
+          << "; the host cannot pass or take partial values";
+      return false;
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (!check("argument", i, function.getArgAttr(i, kShardingAttr)))
+        return failure();
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (!check("result", i, function.getResultAttr(i, kShardingAttr)))
+        return failure();
+  }
+  return success();
+}
+
 int Session::plan(PlanSummary &summary) {
   PlanOptions planOptions;
   if (int code = loadClusterDescription(planOptions.cluster))
@@ -187,13 +209,9 @@ int Session::plan(PlanSummary &summary) {
   buildPlanPreparation(manager);
   if (failed(manager.run(*module)))
     return kExitBadInput;
-  if (failed(checkGraph(*module)))
+  if (failed(checkGraph(*module)) || failed(checkBoundary(*module)))
     return kExitBadInput;
-  FailureOr<PlanSummary> result = planModule(*module, planOptions);
-  if (failed(result))
-    return kExitInfeasible;
-  summary = std::move(*result);
-  return kExitDone;
+  return planWithinMemory(planOptions, summary);
 }
 
 int Session::declareForcedMesh(const PlanOptions &planOptions) {
@@ -203,7 +221,13 @@ int Session::declareForcedMesh(const PlanOptions &planOptions) {
                                                       : kExitBadInput;
 }
 
-int Session::runPhase(Phase phase) {
+/// What of the command a failure of a phase is blamed on. A crash that the pass
+/// manager recovers from reports nothing by itself.
+static int blame(bool isOwnModule, unsigned numErrors) {
+  return isOwnModule || numErrors == 0 ? kExitBug : kExitBadInput;
+}
+
+int Session::runPhase(Phase phase, bool isOwnModule) {
   PassManager manager(context.get());
   switch (phase) {
   case Phase::Partition:
@@ -222,12 +246,27 @@ int Session::runPhase(Phase phase) {
                                           Twine(llvm::sys::Process::getProcessId()) +
                                           ".mlir");
   manager.enableCrashReproducerGeneration(reproducer);
-  if (succeeded(manager.run(*module)))
-    return kExitDone;
-  llvm::errs() << "pplan: the " << getPhaseName(phase)
-               << " phase failed, which is a bug in pplan; "
-               << reproducer << " reproduces it\n";
-  return kExitBug;
+  unsigned numErrors = 0;
+  {
+    ScopedDiagnosticHandler counter(context.get(), [&](Diagnostic &diag) {
+      if (diag.getSeverity() == DiagnosticSeverity::Error &&
+          !StringRef(diag.str()).starts_with("Failures have been detected"))
+        ++numErrors;
+      return failure(); // the next handler prints it
+    });
+    if (succeeded(manager.run(*module)))
+      return kExitDone;
+  }
+  int code = blame(isOwnModule, numErrors);
+  llvm::errs() << "pplan: the " << getPhaseName(phase);
+  if (code == kExitBug)
+    llvm::errs() << " phase failed, which is a bug in pplan; ";
+  else
+    llvm::errs() << " phase refuses '" << options.model
+                 << "'; if that is as pplan wrote it, this is a bug in pplan, "
+                    "and ";
+  llvm::errs() << reproducer << " reproduces it\n";
+  return code;
 }
 
 int Session::writeModule(StringRef path) {

@@ -36,8 +36,10 @@ public:
   int applyPins();
   int loadClusterDescription(ClusterDescription &cluster);
   int plan(PlanSummary &summary);
-  /// Runs the pass pipeline of partition, memory or lower.
-  int runPhase(Phase phase);
+  /// Runs the pass pipeline of partition, memory or lower. When it refuses a
+  /// module that was read after planning (`isOwnModule` is false), the text is at
+  /// fault, not pplan.
+  int runPhase(Phase phase, bool isOwnModule = true);
   int writeModule(llvm::StringRef path);
 
   mlir::ModuleOp getModule() { return *module; }
@@ -49,6 +51,7 @@ public:
 private:
   bool isOnnx();
   int declareForcedMesh(const PlanOptions &planOptions);
+  int planWithinMemory(PlanOptions &planOptions, PlanSummary &summary);
 
   const Options &options;
   std::string prefix; ///< directory above bin/

@@ -57,5 +57,9 @@ int pplan::driver::runSolve(const Options &options) {
                  << solution->gap() << "\nseconds\t" << solution->seconds
                  << "\nalgorithm\t" << solution->algorithm << '\n';
   }
-  return solution->hasChoice() ? kExitDone : kExitInfeasible;
+  if (solution->hasChoice())
+    return kExitDone;
+  llvm::errs() << "pplan: no choice for '" << options.model << "': "
+               << stringifyStatus(solution->status) << '\n';
+  return kExitInfeasible;
 }

@@ -19,6 +19,7 @@
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
 
 using namespace mlir;
 using namespace pplan;
@@ -55,15 +56,29 @@ static bool isUsable(const llvm::Target &target, const llvm::Triple &triple,
   return chosen && chosen->checkFeatures("+64bit");
 }
 
-static FailureOr<std::unique_ptr<llvm::TargetMachine>>
-createMachine(ModuleOp module, const CodegenOptions &options) {
+/// The target of this machine, or null and an error.
+static const llvm::Target *findTarget(const llvm::Triple &triple,
+                                      std::string &error) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
+  return llvm::TargetRegistry::lookupTarget(triple, error);
+}
+
+bool pplan::isKnownProcessor(StringRef cpu) {
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target = findTarget(triple, error);
+  CodegenOptions options;
+  options.cpu = cpu.str();
+  return target && isUsable(*target, triple, getProcessor(options).first);
+}
+
+static FailureOr<std::unique_ptr<llvm::TargetMachine>>
+createMachine(ModuleOp module, const CodegenOptions &options) {
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error;
+  const llvm::Target *target = findTarget(triple, error);
   if (!target)
     return module.emitError("cannot generate code for '")
            << triple.str() << "': " << error;
@@ -84,15 +99,18 @@ createMachine(ModuleOp module, const CodegenOptions &options) {
 /// Target attributes on every function, so that all of them are compiled alike.
 static void setFunctionAttributes(llvm::Module &module,
                                   const llvm::TargetMachine &machine,
-                                  unsigned vectorWidth) {
+                                  const CodegenOptions &options) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("target-features", machine.getTargetFeatureString());
     function.addFnAttr(llvm::Attribute::NoUnwind);
-    if (vectorWidth > 0)
-      function.addFnAttr("prefer-vector-width", std::to_string(vectorWidth));
+    if (options.vectorWidth > 0)
+      function.addFnAttr("prefer-vector-width",
+                         std::to_string(options.vectorWidth));
+    if (options.threadSanitizer)
+      function.addFnAttr(llvm::Attribute::SanitizeThread);
     // Inlining would lose what is known about the arguments' aliases.
     if (function.getName().starts_with("kernel_"))
       function.addFnAttr(llvm::Attribute::NoInline);
@@ -100,7 +118,8 @@ static void setFunctionAttributes(llvm::Module &module,
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level) {
+                     const CodegenOptions &options) {
+  unsigned level = options.optLevel;
   static const llvm::OptimizationLevel levels[] = {
       llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
       llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
@@ -121,6 +140,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModulePassManager manager =
       level == 0 ? builder.buildO0DefaultPipeline(chosen)
                  : builder.buildPerModuleDefaultPipeline(chosen);
+  if (options.threadSanitizer)
+    manager.addPass(
+        llvm::createModuleToFunctionPassAdaptor(llvm::ThreadSanitizerPass()));
   manager.run(module, modules);
 }
 
@@ -139,8 +161,8 @@ LogicalResult pplan::emitObject(ModuleOp module, StringRef path,
                             "up to 'lower' first");
   lowered->setTargetTriple((*machine)->getTargetTriple());
   lowered->setDataLayout((*machine)->createDataLayout());
-  setFunctionAttributes(*lowered, **machine, options.vectorWidth);
-  optimize(*lowered, **machine, options.optLevel);
+  setFunctionAttributes(*lowered, **machine, options);
+  optimize(*lowered, **machine, options);
 
   std::error_code error;
   llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);

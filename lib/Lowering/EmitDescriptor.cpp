@@ -188,6 +188,17 @@ void EmitDescriptorPass::runOnOperation() {
                              "phase first");
     return signalPassFailure();
   }
+  size_t numValues =
+      2 + program->getAttrOfType<ArrayAttr>(rt::kArgumentsAttr).size() +
+      program->getAttrOfType<ArrayAttr>(rt::kResultsAttr).size();
+  auto pointer = LLVM::LLVMPointerType::get(&getContext());
+  auto expected = LLVM::LLVMFunctionType::get(
+      pointer, SmallVector<Type>(numValues, pointer));
+  if (program.getFunctionType() != expected) {
+    program.emitOpError("has the type ")
+        << program.getFunctionType() << "; the program's is " << expected;
+    return signalPassFailure();
+  }
   GlobalBuilder globals(getOperation());
   emitEntry(program, globals);
   emitProgram(program, globals);

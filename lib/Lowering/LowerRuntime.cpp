@@ -263,7 +263,18 @@ LogicalResult EntryLowering::passAsPointers() {
 }
 
 LogicalResult EntryLowering::run() {
-  auto ret = cast<func::ReturnOp>(entry.front().getTerminator());
+  size_t numValues =
+      1 + entry->getAttrOfType<ArrayAttr>(rt::kArgumentsAttr).size() +
+      entry->getAttrOfType<ArrayAttr>(rt::kResultsAttr).size();
+  func::ReturnOp ret;
+  if (entry.getBody().hasOneBlock())
+    ret = dyn_cast<func::ReturnOp>(entry.front().getTerminator());
+  if (!ret || ret.getNumOperands() != 0 ||
+      entry.getNumArguments() != numValues)
+    return entry.emitOpError("is no program of the memory phase: expected one "
+                             "block that returns nothing and ")
+           << numValues << " arguments, the arena and those of '"
+           << rt::kArgumentsAttr << "' and '" << rt::kResultsAttr << "'";
   (void)entry.insertArgument(0, pointer, builder.getDictionaryAttr({}),
                              entry.getLoc());
   context = entry.getArgument(0);

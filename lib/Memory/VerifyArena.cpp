@@ -104,6 +104,8 @@ const Place *VerifyArenaPass::findPlace(Value value) {
 LogicalResult VerifyArenaPass::collectPlaces(func::FuncOp entry) {
   places.clear();
   owners = Owners();
+  if (entry.getNumArguments() == 0)
+    return entry.emitOpError("has no argument for the arena");
   Value arena = entry.getArgument(0);
   auto arenaType = dyn_cast<MemRefType>(arena.getType());
   if (!arenaType || !arenaType.hasStaticShape() || arenaType.getRank() != 1)

@@ -34,10 +34,6 @@ inline int64_t clampIndex(double value, int64_t n) {
   return value >= static_cast<double>(n) ? n - 1 : static_cast<int64_t>(value);
 }
 
-/// Place of a device on each axis of the mesh.
-llvm::SmallVector<int64_t> getCoordinates(int64_t device,
-                                          const DeviceMesh &mesh);
-
 /// Applies a combiner; NaN wins in max and min.
 double combine(ReductionKind kind, double a, double b);
 /// The combiner's neutral element for the element type.

@@ -29,6 +29,9 @@ def models(pplan, gpt2, work):
         "nothing in": (write(work / "nothing.mlir", ""), []),
         "wrong shape in": (write(work / "shape.mlir", "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
                                  "  %y = pplan.softmax %x dim 1 : tensor<4xf32>\n  return %y : tensor<4xf32>\n}\n"), []),
+        "partial result in": (write(work / "partial.mlir", 'pplan.mesh @m = <["a"=1]>\nfunc.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> '
+                                    '{pplan.sharding = #pplan.sharding<@m, [{}], partial = sum {"a"}>}) {\n'
+                                    "  return %x : tensor<4xf32>\n}\n"), []),
         "unknown mesh in": (write(work / "mesh.mlir", "func.func @f(%x: tensor<4xf32> {pplan.sharding = #pplan.sharding<@m, "
                                   "[{\"a\"}]>}) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n"), []),
     }
@@ -60,11 +63,13 @@ def options(pplan, gpt2, work):
     yield "pin of an unknown name", [*four, "--pin", 'ids=[{"data"}, {}]'], 1, "ids"
     yield "pin to an unknown axis", [*four, "--pin", 'input_ids=[{"model"}, {}]'], 1, "model"
     yield "pin of the wrong rank", [*four, "--pin", 'input_ids=[{"data"}]'], 1, "1 dimensions"
+    yield "two pins of one input", [*four, "--pin", 'input_ids=[{"data"}, {}]', "--pin", 'input_ids=[{}, {}]'], 1, "keep one"
     yield "pin without a sharding", [*four, "--pin", "input_ids"], 2, "--pin input_ids"
     yield "pin without a mesh", [*good, "--devices", "4", "--pin", 'input_ids=[{"data"}, {}]'], 2, "--parallel"
     yield "unknown option", [*good, "--device", "4"], 2, "device"
     yield "unknown phase", [*good, "--compile-to", "magic"], 2, "magic"
     yield "unknown target", [*good, "--target", "tpu"], 2, "tpu"
+    yield "unknown processor", [*good, "--mcpu", "z80"], 2, "z80"
     yield "unknown command", [pplan, "frobnicate"], 2, "frobnicate"
     yield "no command", [pplan], 2, "pplan --help"
     yield "missing output", [*base, *dims], 2, "-o"

@@ -3,7 +3,7 @@
 
 Prints a line `ok NAME` or `FAILED NAME: why` for each case. The models, their inputs and the expected outputs in
 test/models were made by scripts/export_models.py. workflows.py has cases of several commands, bad_input.py what must be
-refused, with its exit code and message.
+refused, with its exit code and message, hostile.py input at random.
 """
 import argparse
 import concurrent.futures
@@ -16,6 +16,7 @@ import tempfile
 
 import bad_input
 import compare
+import hostile
 import model as committed
 import workflows
 
@@ -62,6 +63,8 @@ def collect(pplan, models, work):
         yield f"{model.stem} mutants", lambda own, m=model: bad_input.mutants(pplan, m, own)
     for case in workflows.CASES:
         yield case.__name__.replace("_", " "), lambda own, c=case: c(pplan, models, own)
+    for case in hostile.CASES:
+        yield f"hostile {case.__name__.replace('_', ' ')}", lambda own, c=case: c(pplan, models, own)
     for group in bad_input.GROUPS:
         shared = work / group.__name__
         shared.mkdir()

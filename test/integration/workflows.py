@@ -2,6 +2,7 @@
 
 Each case is a function of (pplan, models, directory) that returns what is wrong, or nothing."""
 import json
+import pathlib
 import re
 import subprocess
 
@@ -10,6 +11,7 @@ import numpy as np
 import compare
 import model as committed
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PHASES = ["import", "plan", "partition", "memory", "lower"]
 
 
@@ -83,6 +85,68 @@ def pin_is_kept(pplan, models, work):
         if why:
             return why
     return None
+
+
+def pinned_outputs(pplan, models, work):
+    """Outputs may be pinned, also an argument and a constant that are returned and a value that is returned twice."""
+    model = work / "model.mlir"
+    model.write_text("""func.func @f(%x: tensor<8x6xf32> {pplan.input = "x"}, %p: tensor<8x6xf32> {pplan.input = "p"})
+    -> (tensor<8x6xf32> {pplan.output = "sum"}, tensor<8x6xf32> {pplan.output = "same"},
+        tensor<8x6xf32> {pplan.output = "ones"}, tensor<8x6xf32> {pplan.output = "again"}) {
+  %c = pplan.constant dense<1.0> : tensor<8x6xf32>
+  %y = pplan.add %x, %p : tensor<8x6xf32>
+  return %y, %x, %c, %y : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>
+}
+""")
+    pins = {"sum": ('[{"tensor"}, {}]', [["tensor"], []]), "same": ('[{}, {"tensor"}]', [[], ["tensor"]]),
+            "ones": ('[{}, {"data"}]', [[], ["data"]]), "again": ('[{"data", "tensor"}, {}]', [["data", "tensor"], []])}
+    program = work / "prog"
+    run(pplan, "compile", model, "--devices", 4, "--parallel", "dp=2,tp=2", "-o", program,
+        *[word for name, (pin, _) in pins.items() for word in ("--pin", f"{name}={pin}")])
+    for entry in json.loads(run(program, "--list-io", "--json"))["outputs"]:
+        if entry["sharding"] != pins[entry["name"]][1]:
+            return f"{entry['name']} is pinned to {pins[entry['name']][0]}, but the program has {entry['sharding']}"
+    x, p = (np.random.default_rng(i).normal(size=(8, 6)).astype(np.float32) for i in (1, 2))
+    np.save(work / "x.npy", x)
+    np.save(work / "p.npy", p)
+    run(program, "--input", f"x={work / 'x.npy'}", "--input", f"p={work / 'p.npy'}", "--output", work / "out")
+    for name, value in {"sum": x + p, "same": x, "ones": np.ones((8, 6)), "again": x + p}.items():
+        if not np.array_equal(np.load(work / "out" / f"{name}.npy"), value):
+            return f"{name} is wrong"
+    return None
+
+
+def misfit_and_remedy(pplan, models, work):
+    """What does not fit is told with its largest values and a number of devices, with which it does fit."""
+    text = (ROOT / "share" / "clusters" / "cpu-threads.yaml").read_text()
+    cluster, limit = work / "small.yaml", 110_000
+    cluster.write_text(re.sub(r"\n  memory:.*", f"\n  memory: {limit} B", text))
+    model = models / "tiny-gpt2.onnx"
+    command = [pplan, "plan", model, *committed.dims(model), "--cluster", cluster, "--json", "-o", work / "plan.mlir"]
+    failed = subprocess.run([str(word) for word in [*command, "--devices", 1]], capture_output=True, text=True)
+    if failed.returncode != 3:
+        return f"exit status {failed.returncode} for a model that does not fit, expected 3: {failed.stderr}"
+    largest = re.search(r"parameter '(\S+)' takes at least (\d+) bytes", failed.stderr)
+    remedy = re.search(r"with --devices (\d+) there is a plan that fits", failed.stderr)
+    if not largest or not remedy:
+        return f"no parameter or no remedy in: {failed.stderr}"
+    made = json.loads(run(*command, "--devices", remedy[1]))
+    peak = made["peak_memory_bytes"][0]
+    return None if peak <= limit else f"the plan for {remedy[1]} devices needs {peak} bytes, the limit is {limit}"
+
+
+def dear_reshards(pplan, models, work):
+    """A dear change of sharding is told with its operation, its time and what the alternative costs."""
+    model, plan = models / "tiny-gpt2.onnx", work / "plan.mlir"
+    run(pplan, "plan", model, *committed.dims(model), "--devices", 4, "--parallel", "tp=4", "-o", plan)
+    told = json.loads(run(pplan, "explain", plan, "--json"))
+    times = [reshard["seconds"] for reshard in told["reshards"]]
+    if not times or times != sorted(times, reverse=True) or not all(r["location"] and r["op"] for r in told["reshards"]):
+        return f"reshards are {told['reshards']}"
+    if not np.isclose(sum(times), told["time"]["exposed_communication_s"], rtol=1e-2):
+        return f"reshards take {sum(times)}, communication {told['time']['exposed_communication_s']}"
+    text = run(pplan, "explain", plan)
+    return None if "the best plan that runs it otherwise" in text else text
 
 
 def pinned_parameter(pplan, models, work):
@@ -166,5 +230,5 @@ def no_elements(pplan, models, work):
     return None
 
 
-CASES = [plan_as_a_file, phase_by_phase, dumped_phases, pin_is_kept, pinned_parameter, memory_is_what_was_said,
-         tensor_parallel_minimum, iterations_repeat, no_elements]
+CASES = [plan_as_a_file, phase_by_phase, dumped_phases, pin_is_kept, pinned_outputs, pinned_parameter, memory_is_what_was_said,
+         misfit_and_remedy, dear_reshards, tensor_parallel_minimum, iterations_repeat, no_elements]

@@ -75,6 +75,9 @@ struct ClusterDescription {
   std::string name;
   /// Where the figures come from.
   std::string source;
+  /// Fields whose values nobody measured: "bandwidth_efficiency",
+  /// "nvlink.latency". Whoever shows a prediction shows them too.
+  std::vector<std::string> estimated;
   DeviceDescription device;
   int64_t devicesPerNode = 1;
   int64_t numNodes = 1;

@@ -25,7 +25,15 @@ struct CodegenOptions {
   unsigned vectorWidth = 0;
   /// Writes assembly text instead of an object file.
   bool assembly = false;
+  /// Reports memory accesses to ThreadSanitizer, as `clang -fsanitize=thread`
+  /// does; for a runtime built that way. Wide vectors would escape it, so that
+  /// `optLevel` must be below 2.
+  bool threadSanitizer = false;
 };
+
+/// True when code can be generated for the processor: empty, "native", or a name
+/// that LLVM knows for this machine's architecture.
+bool isKnownProcessor(llvm::StringRef cpu);
 
 /// Compiles a module of the LLVM dialect into the object file `path`. Errors
 /// (an unknown processor, an unwritable file, a module that is not lowered) are

@@ -26,6 +26,7 @@ def RT_Dialect : Dialect {
     Discardable attributes of the program's function: `rt.arguments`,
     `rt.results` and `rt.mesh` describe what the host passes in and takes out.
   }];
+  let hasOperationAttrVerify = 1;
 }
 
 def RT_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef], "a ranked tensor or a strided buffer">;

@@ -26,6 +26,32 @@ def SplitDimensions : Pass<"pplan-split-dimensions", "::mlir::ModuleOp"> {
   }];
 }
 
+def DuplicateBroadcasts : Pass<"pplan-duplicate-broadcasts", "::mlir::func::FuncOp"> {
+  let summary = "Gives every user of a broadcast constant a broadcast of its own";
+  let description = [{
+    Layers that multiply by one broadcast constant (a rotary embedding's
+    cosines, a scale) share its sharding, though each could make it from the
+    constant as it likes: the shared value ties every layer to every other, and
+    the planner's problem loses the narrow structure that an exact solution
+    needs. The copies cost nothing: equal ones become one again after
+    partitioning, and a broadcast is fused into the loop that reads it.
+
+    Before:
+    ```mlir
+    %b = pplan.broadcast %c dims [0, 1] : tensor<1x4xf32> to tensor<8x4xf32>
+    %y = pplan.mul %x, %b : tensor<8x4xf32>
+    %z = pplan.mul %y, %b : tensor<8x4xf32>
+    ```
+    After:
+    ```mlir
+    %b = pplan.broadcast %c dims [0, 1] : tensor<1x4xf32> to tensor<8x4xf32>
+    %y = pplan.mul %x, %b : tensor<8x4xf32>
+    %b1 = pplan.broadcast %c dims [0, 1] : tensor<1x4xf32> to tensor<8x4xf32>
+    %z = pplan.mul %y, %b1 : tensor<8x4xf32>
+    ```
+  }];
+}
+
 def PropagateShardings : Pass<"pplan-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "Extends partial sharding annotations over the factors of each operation until nothing changes";
   let description = [{

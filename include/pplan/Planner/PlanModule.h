@@ -35,6 +35,14 @@ struct PlanOptions {
   int64_t devices = 1;
   ParallelDegrees parallel;
   SolverOptions solver;
+  /// Bytes of each device's memory that the values of the graph must leave free:
+  /// what the program was found to need beside them.
+  int64_t reservedBytes = 0;
+
+  /// Bytes of a device for the values of the graph.
+  int64_t getUsableBytes() const {
+    return cluster.device.memoryBytes - reservedBytes;
+  }
 };
 
 /// What one operation was given, and what would have been second best.
@@ -46,9 +54,20 @@ struct OpChoice {
   double extraSeconds = 0; ///< what the second-best plan would cost more
 };
 
+/// A change of sharding that communicates.
+struct ReshardChoice {
+  std::string op; ///< operation whose operand or result is resharded
+  std::string location;
+  std::string type; ///< of the whole value
+  std::string from, to;
+  double seconds = 0; ///< predicted
+};
+
 /// Summary of a plan; all times in seconds of one step.
 struct PlanSummary {
   std::string cluster;
+  /// Fields of the cluster description that are estimates, not measurements.
+  std::vector<std::string> estimated;
   std::vector<std::pair<std::string, int64_t>> mesh;
   double stepTime = 0;
   double computeTime = 0;
@@ -58,7 +77,11 @@ struct PlanSummary {
   double searchTime = 0;
   double flopsPerDevice = 0;
   std::string algorithm;
+  /// True when the memory of a device restricted the choice. Not kept in the
+  /// attribute.
+  bool isMemoryBound = false;
   std::vector<OpChoice> choices;
+  std::vector<ReshardChoice> reshards; ///< dearest first
 
   /// The summary as the module attribute.
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;

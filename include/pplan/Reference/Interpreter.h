@@ -24,6 +24,10 @@ mlir::FailureOr<std::vector<HostTensor>>
 evaluateFunction(mlir::func::FuncOp function,
                  llvm::ArrayRef<HostTensor> arguments);
 
+/// Place of a device on each axis of the mesh.
+llvm::SmallVector<int64_t> getCoordinates(int64_t device,
+                                          const DeviceMesh &mesh);
+
 /// The part of a tensor that the device with the given mesh coordinates holds.
 /// Padding is `fill`. A partial value is whole on the first device along its
 /// partial axes and neutral on the others.

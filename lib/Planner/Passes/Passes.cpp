@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "pplan/Planner/Passes.h"
-#include "pplan/Dialect/PPlan/PPlan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -32,8 +33,7 @@ struct PlanIntraOpPass : pplan::impl::PlanIntraOpBase<PlanIntraOpPass> {
     std::vector<std::string> dirs;
     for (StringRef part : parts)
       dirs.push_back(part.str());
-    llvm::Expected<ClusterDescription> description =
-        loadCluster(cluster, dirs);
+    llvm::Expected<ClusterDescription> description = loadCluster(cluster, dirs);
     if (!description)
       return fail(description.takeError());
     llvm::Expected<ParallelDegrees> degrees = ParallelDegrees::parse(parallel);
@@ -60,8 +60,7 @@ struct PlanPhaseOptions : PassPipelineOptions<PlanPhaseOptions> {
       *this, "cluster-dirs",
       llvm::cl::desc("Directories with cluster descriptions, ':' between"),
       llvm::cl::init("")};
-  Option<int64_t> devices{*this, "devices",
-                          llvm::cl::desc("Number of devices"),
+  Option<int64_t> devices{*this, "devices", llvm::cl::desc("Number of devices"),
                           llvm::cl::init(1)};
   Option<std::string> parallel{*this, "parallel",
                                llvm::cl::desc("Forced degrees: dp=2,tp=4"),
@@ -77,6 +76,7 @@ void pplan::buildPlanPreparation(OpPassManager &manager) {
   manager.addPass(createSplitDimensions());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createDuplicateBroadcasts());
   manager.addPass(createPropagateShardings());
 }
 

@@ -3,8 +3,8 @@
 // Writes and reads `pplan.plan`, and parses forced degrees.
 //
 //===----------------------------------------------------------------------===//
-#include "pplan/Planner/PlanModule.h"
 #include "mlir/IR/Builders.h"
+#include "pplan/Planner/PlanModule.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -44,7 +44,7 @@ DictionaryAttr PlanSummary::toAttr(MLIRContext *context) const {
   auto text = [&](StringRef name, StringRef value) {
     return builder.getNamedAttr(name, builder.getStringAttr(value));
   };
-  SmallVector<Attribute> axes, list;
+  SmallVector<Attribute> axes, list, changes;
   for (const auto &[name, size] : mesh)
     axes.push_back(builder.getDictionaryAttr(
         {text("name", name),
@@ -54,15 +54,24 @@ DictionaryAttr PlanSummary::toAttr(MLIRContext *context) const {
         {text("op", choice.op), text("location", choice.location),
          text("chosen", choice.chosen), text("second", choice.second),
          number("extra_s", choice.extraSeconds)}));
+  for (const ReshardChoice &reshard : reshards)
+    changes.push_back(builder.getDictionaryAttr(
+        {text("op", reshard.op), text("location", reshard.location),
+         text("type", reshard.type), text("from", reshard.from),
+         text("to", reshard.to), number("seconds", reshard.seconds)}));
   return builder.getDictionaryAttr(
       {text("cluster", cluster), text("algorithm", algorithm),
+       builder.getNamedAttr("estimated",
+                            builder.getStrArrayAttr(SmallVector<StringRef>(
+                                estimated.begin(), estimated.end()))),
        builder.getNamedAttr("mesh", builder.getArrayAttr(axes)),
        number("step_time_s", stepTime), number("compute_s", computeTime),
        number("communication_s", communicationTime),
        number("lower_bound_s", lowerBound), number("gap", gap),
        number("search_time_s", searchTime),
        number("flops_per_device", flopsPerDevice),
-       builder.getNamedAttr("choices", builder.getArrayAttr(list))});
+       builder.getNamedAttr("choices", builder.getArrayAttr(list)),
+       builder.getNamedAttr("reshards", builder.getArrayAttr(changes))});
 }
 
 std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
@@ -87,6 +96,10 @@ std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
   summary.gap = number(attr, "gap");
   summary.searchTime = number(attr, "search_time_s");
   summary.flopsPerDevice = number(attr, "flops_per_device");
+  if (auto fields = attr.getAs<ArrayAttr>("estimated"))
+    for (Attribute field : fields)
+      if (auto name = dyn_cast<StringAttr>(field))
+        summary.estimated.push_back(name.str());
   if (auto axes = attr.getAs<ArrayAttr>("mesh"))
     for (Attribute entry : axes)
       if (auto axis = dyn_cast<DictionaryAttr>(entry))
@@ -95,10 +108,16 @@ std::optional<PlanSummary> PlanSummary::get(ModuleOp module) {
   if (auto list = attr.getAs<ArrayAttr>("choices"))
     for (Attribute entry : list)
       if (auto choice = dyn_cast<DictionaryAttr>(entry))
-        summary.choices.push_back({text(choice, "op"),
-                                   text(choice, "location"),
+        summary.choices.push_back({text(choice, "op"), text(choice, "location"),
                                    text(choice, "chosen"),
                                    text(choice, "second"),
                                    number(choice, "extra_s")});
+  if (auto list = attr.getAs<ArrayAttr>("reshards"))
+    for (Attribute entry : list)
+      if (auto reshard = dyn_cast<DictionaryAttr>(entry))
+        summary.reshards.push_back(
+            {text(reshard, "op"), text(reshard, "location"),
+             text(reshard, "type"), text(reshard, "from"), text(reshard, "to"),
+             number(reshard, "seconds")});
   return summary;
 }

@@ -53,13 +53,6 @@ static bool isTrivial(const Split &split) {
                       [](const auto &parts) { return parts.size() == 1; });
 }
 
-static SmallVector<int64_t> flatten(const Split &split) {
-  SmallVector<int64_t> shape;
-  for (const auto &parts : split)
-    llvm::append_range(shape, parts);
-  return shape;
-}
-
 static Value reshapeTo(OpBuilder &builder, Value value,
                        ArrayRef<int64_t> shape) {
   RankedTensorType type = getTensorType(value);

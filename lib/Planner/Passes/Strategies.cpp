@@ -113,8 +113,8 @@ double StrategyEnumerator::getComputeTime(Operation *op,
   auto shardable = cast<ShardableOpInterface>(op);
   double flops = shardable.getFlopsPerPoint();
   for (auto [id, factor] : llvm::enumerate(rule.factors))
-    flops *= static_cast<double>(
-        getLocalSize(factor.size, strategy.axes[id], mesh));
+    flops *=
+        static_cast<double>(getLocalSize(factor.size, strategy.axes[id], mesh));
   double bytes = 0;
   for (auto [operand, sharding] :
        llvm::zip(op->getOperands(), strategy.operands))
@@ -133,9 +133,10 @@ double StrategyEnumerator::getComputeTime(Operation *op,
     gemm = GemmShape{};
     for (auto [id, factor] : llvm::enumerate(rule.factors)) {
       int64_t size = getLocalSize(factor.size, strategy.axes[id], mesh);
+      int factorId = static_cast<int>(id);
       auto has = [&](const TensorFactors &dims) {
         return llvm::any_of(dims, [&](const DimFactors &dim) {
-          return llvm::is_contained(dim, static_cast<int>(id));
+          return llvm::is_contained(dim, factorId);
         });
       };
       bool left = has(rule.operands[0]), right = has(rule.operands[1]);

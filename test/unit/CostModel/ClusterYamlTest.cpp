@@ -74,7 +74,7 @@ TEST(ClusterYaml, ReportsEveryMistakeAtItsPlace) {
        "  ^"},
       {"nodes: 2", "nodes: 2\ncolour: red",
        "c.yaml:16:1: error: unknown key 'colour' in 'cluster'; known: name, "
-       "source, device, devices_per_node, nodes, levels\n"
+       "source, estimated, device, devices_per_node, nodes, levels\n"
        "colour: red\n"
        "^"},
       {"    bf16:", "    bf17:",
@@ -82,6 +82,11 @@ TEST(ClusterYaml, ReportsEveryMistakeAtItsPlace) {
        "'bf16'?\n"
        "    bf17: 100 TFLOP/s\n"
        "    ^"},
+      {"nodes: 2", "nodes: 2\nestimated: [kernel_launsh]",
+       "c.yaml:16:13: error: 'estimated' names an unknown field "
+       "'kernel_launsh'; did you mean 'kernel_launch'?\n"
+       "estimated: [kernel_launsh]\n"
+       "            ^"},
       {"nodes: 2", "nodes: two",
        "c.yaml:15:8: error: 'nodes' must be a whole number, got 'two'\n"
        "nodes: two\n"

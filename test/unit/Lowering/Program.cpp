@@ -7,7 +7,6 @@
 #include "Program.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
 #include "pplan/Dialect/SPMD/SPMD.h"
-#include "pplan/Lowering/Codegen.h"
 #include "pplan/Lowering/Passes.h"
 #include "pplan/Memory/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -207,7 +206,8 @@ static llvm::orc::SymbolMap getRuntimeSymbols(llvm::orc::LLJIT &jit) {
   return symbols;
 }
 
-Program::Program(const std::string &text) : context(makeContext()) {
+Program::Program(const std::string &text, const CodegenOptions &options)
+    : context(makeContext()) {
   OwningOpRef<ModuleOp> module = lower(*context, text);
   llvm::SmallString<128> path;
   if (!module ||
@@ -215,7 +215,7 @@ Program::Program(const std::string &text) : context(makeContext()) {
     ADD_FAILURE() << "no object file";
     return;
   }
-  bool emitted = succeeded(emitObject(*module, path));
+  bool emitted = succeeded(emitObject(*module, path, options));
   auto object = llvm::MemoryBuffer::getFile(path);
   llvm::sys::fs::remove(path);
   if (!emitted || !object) {

@@ -11,6 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "pplan/Lowering/Codegen.h"
 #include "pplan_rt.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <cstdint>
@@ -59,7 +60,7 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 class Program {
 public:
   /// Fails the test when `text` cannot be compiled.
-  explicit Program(const std::string &text);
+  explicit Program(const std::string &text, const CodegenOptions &options = {});
   ~Program();
 
   bool isValid() const { return program != nullptr; }

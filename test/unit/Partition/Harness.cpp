@@ -125,6 +125,14 @@ static HostTensor getRandomTensor(Random &random, RankedTensorType type) {
   return tensor;
 }
 
+std::vector<HostTensor>
+pplan::test::getRandomArguments(Random &random, func::FuncOp function) {
+  std::vector<HostTensor> arguments;
+  for (Type type : function.getArgumentTypes())
+    arguments.push_back(getRandomTensor(random, cast<RankedTensorType>(type)));
+  return arguments;
+}
+
 static bool isClose(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) && std::isnan(b);
@@ -148,9 +156,7 @@ std::string pplan::test::checkSharded(ModuleOp module, Random &random) {
   if (failed(verify(module)))
     return "the test's module is invalid: " + messages + print(module);
   auto function = *module.getOps<func::FuncOp>().begin();
-  std::vector<HostTensor> arguments;
-  for (Type type : function.getArgumentTypes())
-    arguments.push_back(getRandomTensor(random, cast<RankedTensorType>(type)));
+  std::vector<HostTensor> arguments = getRandomArguments(random, function);
   auto expected = evaluateFunction(function, arguments);
 
   OwningOpRef<ModuleOp> device(module.clone());

@@ -55,6 +55,11 @@ TensorSharding getRandomSharding(Random &random, unsigned rank,
 std::vector<TensorSharding>
 getAllShardings(unsigned rank, const DeviceMesh &mesh, ReductionKind kind);
 
+/// Small numbers for each argument: odd eighths, so that none is 0, and integers
+/// from 0 to 9.
+std::vector<HostTensor> getRandomArguments(Random &random,
+                                           mlir::func::FuncOp function);
+
 /// Partitions a copy of the module with the phase's pipeline, runs both on
 /// random arguments and compares. Returns a description of what went wrong,
 /// empty when nothing did.
