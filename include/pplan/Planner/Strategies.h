@@ -18,10 +18,10 @@ namespace pplan {
 struct Strategy {
   FactorAxes axes;
   llvm::SmallVector<TensorSharding, 3> operands;
-  /// As the operation leaves its result, and as it is handed on.
-  TensorSharding natural, result;
+  /// As the operation leaves its results, and as they are handed on.
+  llvm::SmallVector<TensorSharding, 1> naturals, results;
   double computeTime = 0;
-  double reshardTime = 0; ///< from natural to result
+  double reshardTime = 0; ///< from naturals to results
 };
 
 /// What restricts the strategies of a value.
@@ -39,10 +39,11 @@ class StrategyEnumerator {
 public:
   StrategyEnumerator(const CostModel &model, MeshAttr mesh);
 
-  /// All strategies of an operation whose result has `numUses` uses, dominated
-  /// ones left out. Never empty unless the constraints exclude all.
-  std::vector<Strategy> getOpStrategies(mlir::Operation *op, unsigned numUses,
-                                        const ValueConstraint &constraint);
+  /// All strategies of an operation, dominated ones left out, under one
+  /// constraint per result. Never empty unless the constraints exclude all.
+  std::vector<Strategy>
+  getOpStrategies(mlir::Operation *op,
+                  llvm::ArrayRef<ValueConstraint> constraints);
   /// Shardings that a function argument may have.
   std::vector<TensorSharding>
   getArgumentShardings(mlir::RankedTensorType type,
@@ -58,8 +59,13 @@ public:
 private:
   double getComputeTime(mlir::Operation *op, const ShardingRule &rule,
                         const Strategy &strategy);
+  /// Ways to hand a result on that is made as `natural`, without those that the
+  /// constraint forbids.
+  std::vector<TensorSharding>
+  getHandedOn(mlir::OpResult result, const TensorSharding &natural,
+              const ValueConstraint &constraint);
   void addResultVariants(mlir::Operation *op, const Strategy &base,
-                         unsigned numUses, const ValueConstraint &constraint,
+                         llvm::ArrayRef<ValueConstraint> constraints,
                          std::vector<Strategy> &out);
 
   const CostModel &model;

@@ -71,48 +71,61 @@ void MeshPlan::apply(FlatSymbolRefAttr meshName,
     TensorSharding sharding =
         node == nodeOf.end()
             ? TensorSharding::getReplicated(getTensorType(argument).getRank())
-            : nodes[node->second].shardings[solution.choice[node->second]];
+            : getChosenSharding(node->second);
     handed[argument] = sharding;
     setSharding(argument, attr(sharding));
   }
   for (Operation &op : llvm::make_early_inc_range(
            function.getBody().front().without_terminator())) {
-    Value result = op.getResult(0);
-    if (!nodeOf.count(result)) {
-      unsigned rank = getTensorType(result).getRank();
-      setSharding(result, attr(TensorSharding::getReplicated(rank)));
-      builder.setInsertionPoint(&op);
-      for (OpOperand &operand : op.getOpOperands())
-        operand.set(getOperand(operand.get(),
-                               TensorSharding::getReplicated(
-                                   getTensorType(operand.get()).getRank()),
-                               &op));
-      continue;
-    }
-    const Strategy &chosen = getChosen(&op);
     builder.setInsertionPoint(&op);
-    for (auto [operand, want] : llvm::zip(op.getOpOperands(), chosen.operands))
-      operand.set(getOperand(operand.get(), want, &op));
-    setSharding(result, attr(chosen.natural));
-    handed[result] = chosen.result;
-    if (chosen.result == chosen.natural)
-      continue;
+    bool isChosen = nodeOf.count(op.getResult(0));
+    for (OpOperand &operand : op.getOpOperands()) {
+      unsigned rank = getTensorType(operand.get()).getRank();
+      operand.set(getOperand(
+          operand.get(),
+          isChosen ? getChosen(&op).operands[operand.getOperandNumber()]
+                   : TensorSharding::getReplicated(rank),
+          &op));
+    }
     builder.setInsertionPointAfter(&op);
-    Value handedOn = makeReshard(result, chosen.natural, chosen.result, &op);
-    result.replaceAllUsesExcept(handedOn, handedOn.getDefiningOp());
-    handed[handedOn] = chosen.result;
+    SmallVector<Attribute> shardings;
+    for (OpResult result : op.getResults()) {
+      if (!isChosen) {
+        unsigned rank = getTensorType(result).getRank();
+        shardings.push_back(attr(TensorSharding::getReplicated(rank)));
+        continue;
+      }
+      const TensorSharding &natural =
+          getChosen(&op).naturals[result.getResultNumber()];
+      const TensorSharding &wanted =
+          getChosen(&op).results[result.getResultNumber()];
+      shardings.push_back(attr(natural));
+      handed[result] = wanted;
+      if (wanted == natural)
+        continue;
+      Value handedOn = makeReshard(result, natural, wanted, &op);
+      result.replaceAllUsesExcept(handedOn, handedOn.getDefiningOp());
+      handed[handedOn] = wanted;
+    }
+    op.setAttr(kShardingsAttr, builder.getArrayAttr(shardings));
   }
   Operation *terminator = function.getBody().front().getTerminator();
   builder.setInsertionPoint(terminator);
   for (OpOperand &result : terminator->getOpOperands()) {
-    // An argument or a constant that is returned, or a value that is returned
-    // twice, need not be as the result is pinned.
-    ValueConstraint wanted;
-    wanted.pinned = getResultPin(result);
-    TensorSharding have = TensorSharding::get(getSharding(result.get()), mesh);
-    if (wanted.pinned && !wanted.allows(have, mesh))
-      result.set(getOperand(
-          result.get(), TensorSharding::get(wanted.pinned, mesh), terminator));
+    if (BlockArgument updated = getUpdated(result)) {
+      result.set(getOperand(result.get(), handed[updated], terminator));
+    } else {
+      // An argument or a constant that is returned, or a value that is returned
+      // twice, need not be as the result is pinned.
+      ValueConstraint wanted;
+      wanted.pinned = getResultPin(result);
+      TensorSharding have =
+          TensorSharding::get(getSharding(result.get()), mesh);
+      if (wanted.pinned && !wanted.allows(have, mesh))
+        result.set(getOperand(result.get(),
+                              TensorSharding::get(wanted.pinned, mesh),
+                              terminator));
+    }
     function.setResultAttr(result.getOperandNumber(), kShardingAttr,
                            getSharding(result.get()));
   }
@@ -131,14 +144,15 @@ PlanSummary MeshPlan::summarise() {
   summary.isMemoryBound = trackMemory;
   std::vector<unsigned> ops;
   for (auto [id, node] : llvm::enumerate(nodes)) {
-    Operation *op = node.value.getDefiningOp();
+    Operation *op = node.getOp();
     if (!op)
       continue;
     ops.push_back(id);
     const Strategy &chosen = node.strategies[solution.choice[id]];
-    summary.computeTime += chosen.computeTime;
+    summary.computeTime += getRepeats(op) * chosen.computeTime;
     ShardingRule rule = cast<ShardableOpInterface>(op).getShardingRule();
-    double flops = cast<ShardableOpInterface>(op).getFlopsPerPoint();
+    double flops =
+        getRepeats(op) * cast<ShardableOpInterface>(op).getFlopsPerPoint();
     for (auto [factor, axes] : llvm::zip(rule.factors, chosen.axes))
       flops *= getLocalSize(factor.size, axes, DeviceMesh::get(mesh));
     summary.flopsPerDevice += flops;
@@ -150,7 +164,7 @@ PlanSummary MeshPlan::summarise() {
     llvm::consumeError(marginals.takeError());
   for (auto [place, id] : llvm::enumerate(ops)) {
     const Node &node = nodes[id];
-    Operation *op = node.value.getDefiningOp();
+    Operation *op = node.getOp();
     const Strategy &chosen = node.strategies[solution.choice[id]];
     OpChoice choice;
     choice.op = op->getName().getStringRef().str();

@@ -16,10 +16,33 @@ bool pplan::isFree(Value value) {
   return op && op->getNumOperands() == 0;
 }
 
-bool pplan::isParameter(Value value) {
+static bool hasArgumentAttr(Value value, StringRef name) {
   auto argument = dyn_cast<BlockArgument>(value);
   return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                         .getArgAttr(argument.getArgNumber(), kParamAttr);
+                         .getArgAttr(argument.getArgNumber(), name);
+}
+
+bool pplan::isParameter(Value value) {
+  return hasArgumentAttr(value, kParamAttr);
+}
+
+bool pplan::isPersistent(Value value) {
+  return isParameter(value) || hasArgumentAttr(value, kStepStateAttr);
+}
+
+BlockArgument pplan::getUpdated(OpOperand &use) {
+  auto ret = dyn_cast<func::ReturnOp>(use.getOwner());
+  if (!ret)
+    return nullptr;
+  auto function = ret->getParentOfType<func::FuncOp>();
+  auto name = function.getResultAttrOfType<StringAttr>(use.getOperandNumber(),
+                                                       kUpdatesAttr);
+  if (name)
+    for (BlockArgument argument : function.getArguments())
+      for (StringRef attr : {kParamAttr, kStepStateAttr})
+        if (function.getArgAttr(argument.getArgNumber(), attr) == name)
+          return argument;
+  return nullptr;
 }
 
 ShardingAttr pplan::getResultPin(OpOperand &use) {
@@ -34,73 +57,107 @@ ValueConstraint MeshPlan::getConstraint(Value value) {
   ValueConstraint constraint;
   constraint.pinned = getSharding(value);
   for (OpOperand &use : value.getUses()) {
-    constraint.isReturned |= isa<func::ReturnOp>(use.getOwner());
+    // What updates an argument is brought to the argument's sharding.
+    constraint.isReturned |=
+        isa<func::ReturnOp>(use.getOwner()) && !getUpdated(use);
     if (!constraint.pinned && value.getDefiningOp())
       constraint.pinned = getResultPin(use);
   }
-  if (!options.parallel.isForced() || !isa<BlockArgument>(value) ||
-      constraint.pinned)
-    return constraint;
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && options.parallel.isForced() && !constraint.pinned)
+    forceParallel(argument, constraint);
+  return constraint;
+}
+
+/// Applies the degrees that the user forces to an argument.
+void MeshPlan::forceParallel(BlockArgument argument,
+                             ValueConstraint &constraint) {
   int data = mesh.getAxisIndex("data"), tensor = mesh.getAxisIndex("tensor");
-  bool isParam = isParameter(value);
-  if (data >= 0 && isParam)
+  RankedTensorType type = getTensorType(argument);
+  bool isInput = !isPersistent(argument);
+  // A state is split as its parameter where that is best.
+  if (data >= 0 && isParameter(argument))
     constraint.forbidden |= 1u << data;
-  if (tensor >= 0 && !isParam)
+  if (tensor >= 0 && isInput)
     constraint.forbidden |= 1u << tensor;
-  RankedTensorType type = getTensorType(value);
-  if (data >= 0 && !isParam && type.getRank() > 0 &&
+  if (data >= 0 && isInput && type.getRank() > 0 &&
       mesh.getAxes()[data].getSize() > 1) {
     constraint.forcedAxis = data;
     constraint.forcedDim = 0;
   }
-  bool isWeight = isParam && type.getRank() >= 2 &&
-                  llvm::any_of(value.getUsers(), [](Operation *user) {
+  bool isWeight = isParameter(argument) && type.getRank() >= 2 &&
+                  llvm::any_of(argument.getUsers(), [](Operation *user) {
                     return isa<ContractOp>(user);
                   });
   if (tensor >= 0 && isWeight && mesh.getAxes()[tensor].getSize() > 1)
     constraint.forcedAxis = tensor;
-  return constraint;
 }
 
-bool MeshPlan::needsNode(Value value, const ValueConstraint &constraint) {
-  if (value.use_empty() || isFree(value))
+bool MeshPlan::needsNode(ValueRange values,
+                         ArrayRef<ValueConstraint> constraints) {
+  auto isUnused = [](Value value) { return value.use_empty(); };
+  if (llvm::all_of(values, isUnused) || isFree(values[0]))
     return false;
-  if (!isParameter(value))
+  if (!isParameter(values[0]))
     return true;
   // A parameter with one user is stored as that user wants it.
-  return trackMemory || !value.hasOneUse() || constraint.pinned ||
+  const ValueConstraint &constraint = constraints[0];
+  return trackMemory || !values[0].hasOneUse() || constraint.pinned ||
          constraint.forbidden || constraint.forcedAxis >= 0;
 }
 
-LogicalResult MeshPlan::addNode(Value value,
-                                const ValueConstraint &constraint) {
+LogicalResult MeshPlan::addNode(ValueRange values,
+                                ArrayRef<ValueConstraint> constraints) {
   Node node;
-  node.value = value;
+  node.values.assign(values.begin(), values.end());
+  node.shardings.resize(values.size());
   std::vector<double> costs;
-  if (Operation *op = value.getDefiningOp()) {
-    unsigned uses = std::distance(value.use_begin(), value.use_end());
-    node.strategies = strategies.getOpStrategies(op, uses, constraint);
+  if (Operation *op = node.getOp()) {
+    node.strategies = strategies.getOpStrategies(op, constraints);
+    double repeats = getRepeats(op);
+    // A sum over micro-batches is handed on once.
+    double handedOn = isa<AccumulateOp>(op) ? 1 : repeats;
     for (const Strategy &strategy : node.strategies) {
-      node.shardings.push_back(strategy.result);
-      costs.push_back(strategy.computeTime + strategy.reshardTime);
+      for (auto [list, sharding] : llvm::zip(node.shardings, strategy.results))
+        list.push_back(sharding);
+      costs.push_back(repeats * strategy.computeTime +
+                      handedOn * strategy.reshardTime);
     }
   } else {
-    node.shardings =
-        strategies.getArgumentShardings(getTensorType(value), constraint);
-    costs.assign(node.shardings.size(), 0.0);
+    node.shardings[0] = strategies.getArgumentShardings(
+        getTensorType(values[0]), constraints[0]);
+    costs.assign(node.shardings[0].size(), 0.0);
   }
   if (costs.empty()) {
-    auto diag = emitError(value.getLoc())
-                << "no sharding of this value of type " << value.getType()
+    auto diag = emitError(values[0].getLoc())
+                << "no sharding of this value of type " << values[0].getType()
                 << " on mesh " << mesh << " meets its constraints";
-    if (constraint.pinned)
-      diag << "; it is pinned to " << constraint.pinned;
+    for (const ValueConstraint &constraint : constraints)
+      if (constraint.pinned)
+        diag << "; it is pinned to " << constraint.pinned;
     return diag;
   }
   unsigned id = problem.addNode("", std::move(costs));
-  nodeOf[value] = id;
+  for (auto [index, value] : llvm::enumerate(values))
+    nodeOf[value] = {id, static_cast<unsigned>(index)};
   nodes.push_back(std::move(node));
   return success();
+}
+
+LogicalResult MeshPlan::visit(ValueRange values) {
+  SmallVector<ValueConstraint, 1> constraints;
+  for (Value value : values)
+    constraints.push_back(getConstraint(value));
+  return needsNode(values, constraints) ? addNode(values, constraints)
+                                        : success();
+}
+
+double MeshPlan::getRepeats(Operation *op) {
+  auto phase = op->getAttrOfType<PhaseAttr>(kPhaseAttr);
+  auto count = function->getAttrOfType<IntegerAttr>(kMicroBatchesAttr);
+  return phase && count && phase.getValue() != Phase::Update
+             ? static_cast<double>(count.getInt())
+             : 1.0;
 }
 
 double MeshPlan::getEdgeTime(Value value, const TensorSharding &from,
@@ -143,31 +200,50 @@ private:
 };
 } // namespace
 
-void MeshPlan::addEdge(unsigned producer, unsigned consumer,
-                       unsigned operandIndex) {
-  const Node &from = nodes[producer], &to = nodes[consumer];
+void MeshPlan::addEdge(
+    Value value, unsigned consumer,
+    llvm::function_ref<const TensorSharding &(unsigned)> getWanted,
+    double repeats) {
+  auto [producer, index] = nodeOf.find(value)->second;
   DistinctShardings have, want;
-  for (const TensorSharding &sharding : from.shardings)
+  for (const TensorSharding &sharding : nodes[producer].shardings[index])
     have.add(sharding);
-  for (const Strategy &strategy : to.strategies)
-    want.add(strategy.operands[operandIndex]);
+  for (unsigned s = 0; s < problem.getNodes()[consumer].size(); ++s)
+    want.add(getWanted(s));
   std::vector<std::vector<double>> times(have.values.size());
   for (auto [row, sharding] : llvm::zip(times, have.values))
     for (const TensorSharding *wanted : want.values)
-      row.push_back(getEdgeTime(from.value, *sharding, *wanted));
+      row.push_back(repeats * getEdgeTime(value, *sharding, *wanted));
   std::vector<double> costs;
-  costs.reserve(from.shardings.size() * to.strategies.size());
+  costs.reserve(have.indexOf.size() * want.indexOf.size());
   for (unsigned row : have.indexOf)
     for (unsigned column : want.indexOf)
       costs.push_back(times[row][column]);
   problem.addEdge(producer, consumer, std::move(costs));
 }
 
+void MeshPlan::addUpdateEdges() {
+  for (OpOperand &use :
+       function.getBody().front().getTerminator()->getOpOperands()) {
+    BlockArgument argument = getUpdated(use);
+    auto from = nodeOf.find(use.get()), to = nodeOf.find(argument);
+    if (!argument || from == nodeOf.end() || to == nodeOf.end() ||
+        from->second.node == to->second.node)
+      continue;
+    const Node &node = nodes[to->second.node];
+    addEdge(use.get(), to->second.node,
+            [&](unsigned s) -> const TensorSharding & {
+              return node.shardings[0][s];
+            },
+            /*repeats=*/1);
+  }
+}
+
 /// First and last index of the operations between which a value is alive.
 static std::pair<int64_t, int64_t>
 getLifetime(Value value, const llvm::DenseMap<Operation *, int64_t> &order,
             int64_t end) {
-  if (isParameter(value))
+  if (isPersistent(value))
     return {0, end};
   Operation *op = value.getDefiningOp();
   int64_t first = op ? order.lookup(op) : 0, last = first;
@@ -192,36 +268,38 @@ bool MeshPlan::memoryMayBind() {
   for (Value argument : function.getArguments())
     add(argument);
   for (Operation &op : function.getBody().front().without_terminator())
-    add(op.getResult(0));
+    llvm::for_each(op.getResults(), add);
   // A program needs more than the values: copies of collectives, workspace.
   return 2 * bytes > static_cast<double>(options.getUsableBytes());
 }
 
 void MeshPlan::forEachUsage(
-    llvm::function_ref<void(unsigned, int64_t, int64_t, std::vector<int64_t>)>
+    llvm::function_ref<void(unsigned, Value, int64_t, int64_t,
+                            std::vector<int64_t>)>
         visit) {
   auto order = getOrder(function);
   DeviceMesh shape = DeviceMesh::get(mesh);
-  for (auto [id, node] : llvm::enumerate(nodes)) {
-    RankedTensorType type = getTensorType(node.value);
-    auto [start, end] = getLifetime(node.value, order, order.size());
-    std::vector<int64_t> bytes;
-    for (const TensorSharding &sharding : node.shardings) {
-      int64_t size = getElementBytes(type);
-      for (int64_t dim : getLocalShape(type.getShape(), sharding, shape))
-        size *= dim;
-      bytes.push_back(size);
+  for (auto [id, node] : llvm::enumerate(nodes))
+    for (auto [value, shardings] : llvm::zip(node.values, node.shardings)) {
+      RankedTensorType type = getTensorType(value);
+      auto [start, end] = getLifetime(value, order, order.size());
+      std::vector<int64_t> bytes;
+      for (const TensorSharding &sharding : shardings) {
+        int64_t size = getElementBytes(type);
+        for (int64_t dim : getLocalShape(type.getShape(), sharding, shape))
+          size *= dim;
+        bytes.push_back(size);
+      }
+      visit(id, value, start, end, std::move(bytes));
     }
-    visit(id, start, end, std::move(bytes));
-  }
 }
 
 void MeshPlan::addUsages() {
   problem.usageLimit = options.getUsableBytes();
-  forEachUsage(
-      [&](unsigned id, int64_t start, int64_t end, std::vector<int64_t> bytes) {
-        problem.addUsage(id, start, end, std::move(bytes));
-      });
+  forEachUsage([&](unsigned id, Value, int64_t start, int64_t end,
+                   std::vector<int64_t> bytes) {
+    problem.addUsage(id, start, end, std::move(bytes));
+  });
 }
 
 LogicalResult MeshPlan::build() {
@@ -230,24 +308,25 @@ LogicalResult MeshPlan::build() {
       if (int axis = mesh.getAxisIndex(name); axis >= 0)
         forcedAxes |= 1u << axis;
   trackMemory = memoryMayBind();
-  auto visit = [&](Value value) -> LogicalResult {
-    ValueConstraint constraint = getConstraint(value);
-    return needsNode(value, constraint) ? addNode(value, constraint)
-                                        : success();
-  };
   for (Value argument : function.getArguments())
     if (failed(visit(argument)))
       return failure();
   for (Operation &op : function.getBody().front().without_terminator()) {
-    if (failed(visit(op.getResult(0))))
+    if (failed(visit(op.getResults())))
       return failure();
     auto consumer = nodeOf.find(op.getResult(0));
     if (consumer == nodeOf.end())
       continue;
+    const Node &node = nodes[consumer->second.node];
     for (auto [index, operand] : llvm::enumerate(op.getOperands()))
-      if (auto producer = nodeOf.find(operand); producer != nodeOf.end())
-        addEdge(producer->second, consumer->second, index);
+      if (nodeOf.count(operand))
+        addEdge(operand, consumer->second.node,
+                [&, index = index](unsigned s) -> const TensorSharding & {
+                  return node.strategies[s].operands[index];
+                },
+                getRepeats(&op));
   }
+  addUpdateEdges();
   if (trackMemory)
     addUsages();
   return success();

@@ -48,29 +48,54 @@ public:
   MeshAttr getMesh() const { return mesh; }
 
 private:
+  /// An argument, or an operation with all its results.
   struct Node {
-    mlir::Value value;
-    std::vector<Strategy> strategies;      ///< for an operation
-    std::vector<TensorSharding> shardings; ///< handed on, one per strategy
+    llvm::SmallVector<mlir::Value, 1> values;
+    std::vector<Strategy> strategies; ///< for an operation
+    /// In which each value is handed on, one per strategy.
+    llvm::SmallVector<std::vector<TensorSharding>, 1> shardings;
+
+    mlir::Operation *getOp() const { return values[0].getDefiningOp(); }
+  };
+  /// A value that is one of a node's.
+  struct NodeValue {
+    unsigned node, index;
   };
 
   ValueConstraint getConstraint(mlir::Value value);
-  bool needsNode(mlir::Value value, const ValueConstraint &constraint);
-  mlir::LogicalResult addNode(mlir::Value value,
-                              const ValueConstraint &constraint);
-  void addEdge(unsigned producer, unsigned consumer, unsigned operandIndex);
+  void forceParallel(mlir::BlockArgument argument, ValueConstraint &constraint);
+  bool needsNode(mlir::ValueRange values,
+                 llvm::ArrayRef<ValueConstraint> constraints);
+  /// Makes a node of values with one owner, if they need one.
+  mlir::LogicalResult visit(mlir::ValueRange values);
+  mlir::LogicalResult addNode(mlir::ValueRange values,
+                              llvm::ArrayRef<ValueConstraint> constraints);
+  /// Adds the cost of bringing `value` to what each strategy of the other node
+  /// wants, `repeats` times a step.
+  void addEdge(mlir::Value value, unsigned consumer,
+               llvm::function_ref<const TensorSharding &(unsigned)> getWanted,
+               double repeats);
+  /// What is updated ends as it began.
+  void addUpdateEdges();
+  /// Times that an operation runs in a step.
+  double getRepeats(mlir::Operation *op);
   void addUsages();
-  /// Calls `visit(node, first, last, bytes)` for each node of the problem,
-  /// with its lifetime and the bytes of each of its shardings.
+  /// Calls `visit(node, value, first, last, bytes)` for each value of each
+  /// node, with its lifetime and the bytes of each of its shardings.
   void forEachUsage(
-      llvm::function_ref<void(unsigned, int64_t, int64_t, std::vector<int64_t>)>
+      llvm::function_ref<void(unsigned, mlir::Value, int64_t, int64_t,
+                              std::vector<int64_t>)>
           visit);
   bool memoryMayBind();
   double getEdgeTime(mlir::Value value, const TensorSharding &from,
                      const TensorSharding &to);
   const Strategy &getChosen(mlir::Operation *op) {
-    unsigned node = nodeOf.find(op->getResult(0))->second;
+    unsigned node = nodeOf.find(op->getResult(0))->second.node;
     return nodes[node].strategies[solution.choice[node]];
+  }
+  const TensorSharding &getChosenSharding(NodeValue value) {
+    return nodes[value.node]
+        .shardings[value.index][solution.choice[value.node]];
   }
 
   mlir::func::FuncOp function;
@@ -80,7 +105,7 @@ private:
   StrategyEnumerator strategies;
   IntraOpProblem problem;
   std::vector<Node> nodes;
-  llvm::DenseMap<mlir::Value, unsigned> nodeOf;
+  llvm::DenseMap<mlir::Value, NodeValue> nodeOf;
   IntraOpSolution solution;
   uint32_t forcedAxes = 0;
   bool trackMemory = false;
@@ -93,6 +118,10 @@ std::string getLocationText(mlir::Location loc);
 ShardingAttr getResultPin(mlir::OpOperand &use);
 /// True for an argument that is a parameter of the model.
 bool isParameter(mlir::Value value);
+/// True for an argument that lives from step to step: a parameter or state.
+bool isPersistent(mlir::Value value);
+/// The argument whose new value this use returns, or null.
+mlir::BlockArgument getUpdated(mlir::OpOperand &use);
 /// Says why no plan fits into the memory of a device, what takes the most of
 /// it, and what would help; the helpful number of devices has been planned.
 mlir::LogicalResult reportMisfit(mlir::func::FuncOp function,

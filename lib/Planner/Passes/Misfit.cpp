@@ -14,15 +14,15 @@ using namespace pplan;
 
 MemoryBound MeshPlan::boundMemory() {
   struct Usage {
-    unsigned node;
+    Value value;
     int64_t first, last, bytes;
   };
   std::vector<Usage> usages;
   std::vector<std::pair<int64_t, int64_t>> changes; // (time, bytes)
-  forEachUsage([&](unsigned node, int64_t first, int64_t last,
+  forEachUsage([&](unsigned, Value value, int64_t first, int64_t last,
                    std::vector<int64_t> bytes) {
     int64_t least = *std::min_element(bytes.begin(), bytes.end());
-    usages.push_back({node, first, last, least});
+    usages.push_back({value, first, last, least});
     changes.emplace_back(first, least);
     changes.emplace_back(last, -least);
   });
@@ -40,9 +40,8 @@ MemoryBound MeshPlan::boundMemory() {
   for (const Usage &usage : usages) {
     if (usage.first > worst || usage.last <= worst)
       continue;
-    Value value = nodes[usage.node].value;
-    bound.alive.emplace_back(value, usage.bytes);
-    if (isParameter(value))
+    bound.alive.emplace_back(usage.value, usage.bytes);
+    if (isParameter(usage.value))
       bound.paramBytes += usage.bytes;
   }
   llvm::stable_sort(bound.alive, [](const auto &a, const auto &b) {
@@ -53,7 +52,7 @@ MemoryBound MeshPlan::boundMemory() {
 
 int64_t MeshPlan::getPeakMemory() {
   std::vector<std::pair<int64_t, int64_t>> changes;
-  forEachUsage([&](unsigned node, int64_t first, int64_t last,
+  forEachUsage([&](unsigned node, Value, int64_t first, int64_t last,
                    std::vector<int64_t> bytes) {
     int64_t size = bytes[solution.choice[node]];
     changes.emplace_back(first, size);

@@ -111,7 +111,7 @@ static FailureOr<func::FuncOp> getEntry(ModuleOp module) {
   if (!entry.getBody().hasOneBlock())
     return entry.emitOpError("has several blocks; a graph to plan has one");
   for (Operation &op : entry.getBody().front().without_terminator())
-    if (!isa<ShardableOpInterface>(op) || op.getNumResults() != 1)
+    if (!isa<ShardableOpInterface>(op) || op.getNumResults() == 0)
       return op.emitOpError("has no sharding rule; only operations of the "
                             "pplan dialect can be planned");
   for (Type type : entry.getArgumentTypes()) {

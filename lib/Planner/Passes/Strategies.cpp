@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "pplan/Planner/Strategies.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>
 #include <limits>
@@ -119,11 +121,12 @@ double StrategyEnumerator::getComputeTime(Operation *op,
   for (auto [operand, sharding] :
        llvm::zip(op->getOperands(), strategy.operands))
     bytes += getLocalBytes(getTensorType(operand), sharding, mesh);
+  for (auto [result, sharding] : llvm::zip(op->getResults(), strategy.naturals))
+    bytes += getLocalBytes(getTensorType(result), sharding, mesh);
   auto type = getTensorType(op->getResult(0));
-  bytes += getLocalBytes(type, strategy.natural, mesh);
   // A gather reads the rows it takes, not the table.
   if (auto gather = dyn_cast<GatherOp>(op))
-    bytes = 2 * getLocalBytes(type, strategy.natural, mesh) +
+    bytes = 2 * getLocalBytes(type, strategy.naturals[0], mesh) +
             getLocalBytes(getTensorType(gather.getIndices()),
                           strategy.operands[1], mesh);
   if (op->getNumOperands() == 0 || isa<ReshapeOp>(op))
@@ -149,15 +152,14 @@ double StrategyEnumerator::getComputeTime(Operation *op,
                            gemm);
 }
 
-void StrategyEnumerator::addResultVariants(Operation *op, const Strategy &base,
-                                           unsigned numUses,
-                                           const ValueConstraint &constraint,
-                                           std::vector<Strategy> &out) {
-  auto type = getTensorType(op->getResult(0));
-  std::set<TensorSharding> targets = {base.natural};
+std::vector<TensorSharding>
+StrategyEnumerator::getHandedOn(OpResult result, const TensorSharding &natural,
+                                const ValueConstraint &constraint) {
+  RankedTensorType type = getTensorType(result);
+  std::set<TensorSharding> targets = {natural};
   // Ways out of a partial sum: each partial axis is reduced or scattered.
-  std::vector<TensorSharding> resolved = {base.natural};
-  for (int8_t axis : base.natural.partial) {
+  std::vector<TensorSharding> resolved = {natural};
+  for (int8_t axis : natural.partial) {
     std::vector<TensorSharding> next;
     for (TensorSharding sharding : resolved) {
       llvm::erase(sharding.partial, axis);
@@ -173,7 +175,7 @@ void StrategyEnumerator::addResultVariants(Operation *op, const Strategy &base,
   }
   targets.insert(resolved.begin(), resolved.end());
   // Several users may share one gather.
-  if (numUses > 1 || constraint.isReturned)
+  if (!result.hasOneUse() || constraint.isReturned)
     for (const TensorSharding &sharding : resolved)
       for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
         TensorSharding gathered = sharding;
@@ -184,67 +186,140 @@ void StrategyEnumerator::addResultVariants(Operation *op, const Strategy &base,
       }
   if (constraint.pinned)
     targets.insert(TensorSharding::get(constraint.pinned, meshAttr));
-  for (const TensorSharding &target : targets) {
-    if (!constraint.allows(target, meshAttr))
-      continue;
-    Strategy strategy = base;
-    strategy.result = target;
-    strategy.reshardTime = reshardCost.getTime(
-        type.getShape(), getElementBytes(type), base.natural, target);
-    if (strategy.reshardTime < std::numeric_limits<double>::infinity())
-      out.push_back(std::move(strategy));
-  }
+  std::vector<TensorSharding> allowed(targets.begin(), targets.end());
+  llvm::erase_if(allowed, [&](const TensorSharding &target) {
+    return !constraint.allows(target, meshAttr);
+  });
+  return allowed;
 }
 
-std::vector<Strategy>
-StrategyEnumerator::getOpStrategies(Operation *op, unsigned numUses,
-                                    const ValueConstraint &constraint) {
-  ShardingRule rule = cast<ShardableOpInterface>(op).getShardingRule();
-  std::vector<Strategy> all;
-  FactorAxes axes(rule.factors.size());
-  auto addCurrent = [&] {
-    Strategy strategy;
-    strategy.axes = axes;
-    for (const TensorFactors &dims : rule.operands) {
-      std::optional<TensorSharding> sharding =
-          projectFactors(rule, dims, axes, mesh);
-      if (!sharding)
-        return;
-      strategy.operands.push_back(*sharding);
-    }
-    std::optional<TensorSharding> natural = projectResult(rule, 0, axes, mesh);
-    if (!natural)
-      return;
-    strategy.natural = *natural;
-    strategy.computeTime = getComputeTime(op, rule, strategy);
-    addResultVariants(op, strategy, numUses, constraint, all);
-  };
-  // Every axis goes to one factor or to none.
-  std::function<void(int8_t)> assign = [&](int8_t axis) {
+void StrategyEnumerator::addResultVariants(
+    Operation *op, const Strategy &base, ArrayRef<ValueConstraint> constraints,
+    std::vector<Strategy> &out) {
+  std::vector<Strategy> variants = {base};
+  for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    const TensorSharding &natural = base.naturals[index];
+    RankedTensorType type = getTensorType(result);
+    // The choices of several results would multiply; each user reshards then.
+    std::vector<TensorSharding> targets =
+        op->getNumResults() > 1 && constraints[index].allows(natural, meshAttr)
+            ? std::vector<TensorSharding>{natural}
+            : getHandedOn(result, natural, constraints[index]);
+    std::vector<Strategy> next;
+    for (const Strategy &variant : variants)
+      for (const TensorSharding &target : targets) {
+        Strategy strategy = variant;
+        strategy.results[index] = target;
+        strategy.reshardTime += reshardCost.getTime(
+            type.getShape(), getElementBytes(type), natural, target);
+        if (strategy.reshardTime < std::numeric_limits<double>::infinity())
+          next.push_back(std::move(strategy));
+      }
+    variants = std::move(next);
+  }
+  std::move(variants.begin(), variants.end(), std::back_inserter(out));
+}
+
+namespace {
+/// Gives each mesh axis to one factor of an operation, to a partial sum that
+/// passes through, or to nothing, in all possible ways.
+class AxisAssignment {
+public:
+  AxisAssignment(Operation *op, const DeviceMesh &mesh)
+      : mesh(mesh),
+        rule(cast<ShardableOpInterface>(op).getShardingRule()),
+        axes(rule.factors.size()) {
+    llvm::SmallBitVector all(op->getNumOperands(), true);
+    passesPartial = op->getNumOperands() > 0 &&
+                    cast<ShardableOpInterface>(op).passesPartialSums(all);
+  }
+
+  void forEach(llvm::function_ref<void()> visit) { assign(0, visit); }
+
+  const ShardingRule &getRule() const { return rule; }
+  const FactorAxes &getAxes() const { return axes; }
+  /// Axes over which all operands, and so all results, are partial sums.
+  const AxisList &getPassed() const { return passed; }
+
+private:
+  void assign(int8_t axis, llvm::function_ref<void()> visit) {
     if (axis == static_cast<int8_t>(mesh.sizes.size()))
-      return addCurrent();
-    assign(axis + 1);
+      return visit();
+    assign(axis + 1, visit);
     if (mesh.sizes[axis] == 1)
       return;
+    if (passesPartial) {
+      passed.push_back(axis);
+      assign(axis + 1, visit);
+      passed.pop_back();
+    }
     for (auto [id, factor] : llvm::enumerate(rule.factors)) {
       if (factor.kind == FactorKind::Replicated ||
           factor.size < mesh.getProduct(axes[id]) * mesh.sizes[axis])
         continue;
       axes[id].push_back(axis);
-      assign(axis + 1);
+      assign(axis + 1, visit);
       axes[id].pop_back();
     }
-  };
-  assign(0);
+  }
+
+  const DeviceMesh &mesh;
+  ShardingRule rule;
+  FactorAxes axes;
+  AxisList passed;
+  bool passesPartial = false;
+};
+} // namespace
+
+/// Adds partial axes to a sharding; false where it has another reduction.
+static bool addPartial(TensorSharding &sharding, const AxisList &axes) {
+  if (axes.empty())
+    return true;
+  if (!sharding.partial.empty() && sharding.partialKind != ReductionKind::Sum)
+    return false;
+  sharding.partialKind = ReductionKind::Sum;
+  llvm::append_range(sharding.partial, axes);
+  llvm::sort(sharding.partial);
+  return true;
+}
+
+std::vector<Strategy>
+StrategyEnumerator::getOpStrategies(Operation *op,
+                                    ArrayRef<ValueConstraint> constraints) {
+  std::vector<Strategy> all;
+  AxisAssignment assignment(op, mesh);
+  const ShardingRule &rule = assignment.getRule();
+  assignment.forEach([&] {
+    Strategy strategy;
+    strategy.axes = assignment.getAxes();
+    for (const TensorFactors &dims : rule.operands) {
+      std::optional<TensorSharding> sharding =
+          projectFactors(rule, dims, strategy.axes, mesh);
+      if (!sharding || !addPartial(*sharding, assignment.getPassed()))
+        return;
+      strategy.operands.push_back(*sharding);
+    }
+    for (unsigned index = 0; index < op->getNumResults(); ++index) {
+      std::optional<TensorSharding> natural =
+          projectResult(rule, index, strategy.axes, mesh);
+      if (!natural || !addPartial(*natural, assignment.getPassed()))
+        return;
+      strategy.naturals.push_back(*natural);
+    }
+    strategy.results = strategy.naturals;
+    strategy.computeTime = getComputeTime(op, rule, strategy);
+    addResultVariants(op, strategy, constraints, all);
+  });
 
   // Of strategies that look alike from outside only the cheapest counts.
-  std::map<std::pair<std::vector<TensorSharding>, TensorSharding>, size_t> best;
+  using Shardings = std::vector<TensorSharding>;
+  std::map<std::pair<Shardings, Shardings>, size_t> best;
   std::vector<Strategy> kept;
   for (Strategy &strategy : all) {
-    std::vector<TensorSharding> operands(strategy.operands.begin(),
-                                         strategy.operands.end());
-    auto [entry, isNew] =
-        best.try_emplace({std::move(operands), strategy.result}, kept.size());
+    Shardings operands(strategy.operands.begin(), strategy.operands.end());
+    Shardings results(strategy.results.begin(), strategy.results.end());
+    auto [entry, isNew] = best.try_emplace(
+        {std::move(operands), std::move(results)}, kept.size());
     if (isNew) {
       kept.push_back(std::move(strategy));
       continue;
@@ -261,8 +336,12 @@ std::string pplan::describeStrategy(Operation *op, const Strategy &strategy,
                                     MeshAttr mesh) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << strategy.natural.str(mesh);
-  if (strategy.result != strategy.natural)
-    os << " then " << strategy.result.str(mesh);
+  llvm::interleaveComma(llvm::zip(strategy.naturals, strategy.results), os,
+                        [&](auto pair) {
+                          auto [natural, result] = pair;
+                          os << natural.str(mesh);
+                          if (result != natural)
+                            os << " then " << result.str(mesh);
+                        });
   return text;
 }
