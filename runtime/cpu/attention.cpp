@@ -6,9 +6,8 @@
 // "FlashAttention", 2022, with blocks for a second-level cache.
 //
 //===----------------------------------------------------------------------===//
-#include "gemm.h"
+#include "attention.h"
 
-#include <algorithm>
 #include <limits>
 
 using namespace pplan::rt;
@@ -16,21 +15,7 @@ using namespace pplan::rt::cpu;
 
 namespace {
 
-constexpr int64_t QueryBlock = 64;
 constexpr int64_t KeyBlock = 512;
-
-int64_t roundUp16(int64_t X) { return (X + 15) / 16 * 16; }
-
-void softmaxBlock(const SoftmaxArgs<float> &S) { kernels().SoftmaxF32(S); }
-void softmaxBlock(const SoftmaxArgs<double> &S) { kernels().SoftmaxF64(S); }
-void scaleRows(float *X, int64_t Rows, int64_t Cols, int64_t Ld,
-               const float *Factor) {
-  kernels().ScaleRowsF32(X, Rows, Cols, Ld, Factor);
-}
-void scaleRows(double *X, int64_t Rows, int64_t Cols, int64_t Ld,
-               const double *Factor) {
-  kernels().ScaleRowsF64(X, Rows, Cols, Ld, Factor);
-}
 
 /// The pointers of one head.
 template <typename T> struct Head {
@@ -60,16 +45,6 @@ Workspace<T> partition(const pplan_attention_desc &D, void *Memory) {
   return W;
 }
 
-/// Keys that query `I` may see by position.
-int64_t visibleKeys(const pplan_attention_desc &D, int64_t I) {
-  int64_t Keys = std::min(D.k_len, std::max<int64_t>(D.key_limit, 0));
-  if (!D.causal)
-    return Keys;
-  // Offsets beyond the lengths are as good as the lengths.
-  int64_t Offset = std::clamp(D.query_offset, -D.q_len - 1, D.k_len);
-  return std::clamp<int64_t>(I + Offset + 1, 0, Keys);
-}
-
 /// Adds the keys [J0, J1) to the results of the queries [I0, I0 + Rows).
 template <typename T>
 void addKeyBlock(const pplan_attention_desc &D, const Head<T> &H,
@@ -78,7 +53,7 @@ void addKeyBlock(const pplan_attention_desc &D, const Head<T> &H,
   int64_t Limit[QueryBlock];
   for (int64_t R = 0; R < Rows; ++R)
     Limit[R] = visibleKeys(D, I0 + R) - J0;
-  bool KeysInRows = D.k_stride[3] == 1 || D.head_dim <= 1;
+  bool KeysInRows = keysAreRows(D.k_stride, D);
   GemmArgs<T> ScoreGemm{Rows,
                         J1 - J0,
                         D.head_dim,
@@ -187,8 +162,9 @@ void attention(const pplan_attention_desc &D, const void *Q, const void *K,
     }
 }
 
-/// NULL, or what is wrong with a descriptor.
-const char *problem(const pplan_attention_desc &D) {
+} // namespace
+
+const char *pplan::rt::cpu::attentionProblem(const pplan_attention_desc &D) {
   if (D.batch < 0 || D.q_heads < 0 || D.kv_heads < 0 || D.q_len < 0 ||
       D.k_len < 0 || D.head_dim < 0 || D.v_dim < 0)
     return "a size is negative";
@@ -206,10 +182,8 @@ const char *problem(const pplan_attention_desc &D) {
   return nullptr;
 }
 
-} // namespace
-
 uint64_t pplan_rt_attention_workspace(const pplan_attention_desc *desc) {
-  if (!desc || problem(*desc))
+  if (!desc || attentionProblem(*desc))
     return 0;
   int64_t Elements = QueryBlock * roundUp16(std::min(desc->k_len, KeyBlock)) +
                      QueryBlock * roundUp16(desc->v_dim) + 4 * QueryBlock;
@@ -223,7 +197,7 @@ pplan_status *pplan_rt_attention(pplan_stream *stream,
   if (!stream || !desc)
     return pplan_rt_error(PPLAN_INVALID_ARGUMENT,
                           "attention: no stream or descriptor", nullptr);
-  const char *Problem = problem(*desc);
+  const char *Problem = attentionProblem(*desc);
   bool Empty = desc->batch == 0 || desc->q_heads == 0 || desc->q_len == 0 ||
                desc->v_dim == 0;
   if (!Problem && !Empty &&

@@ -68,6 +68,12 @@ struct KernelTable {
                        const float *Factor);
   void (*ScaleRowsF64)(double *X, int64_t Rows, int64_t Cols, int64_t Ld,
                        const double *Factor);
+  /// Turns gradients of probabilities P, in G, into those of scores:
+  /// G = Scale * P * (G - rowsum(P * G)). P and G are Rows x Cols, pitch Ld.
+  void (*SoftmaxGradientF32)(const float *P, float *G, int64_t Rows,
+                             int64_t Cols, int64_t Ld, float Scale);
+  void (*SoftmaxGradientF64)(const double *P, double *G, int64_t Rows,
+                             int64_t Cols, int64_t Ld, double Scale);
 };
 
 /// Bytes of the buffer that GemmF32 and GemmF64 need, aligned to 64.

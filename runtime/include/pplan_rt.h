@@ -5,7 +5,7 @@
 |*
 |*   pplan_rt/base.h         status, context, streams, events, arenas, launch
 |*   pplan_rt/collectives.h  communicators and what ranks say to each other
-|*   pplan_rt/kernels.h      GEMM and attention
+|*   pplan_rt/kernels.h      GEMM, attention and scatter
 |*   pplan_rt/program.h      the descriptor that a compiled program exports
 |*
 |* It leaves to the back end how ranks are run and where memory lies, and to the

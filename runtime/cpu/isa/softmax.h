@@ -154,6 +154,30 @@ void scaleRows(T *X, int64_t Rows, int64_t Cols, int64_t Ld, const T *Factor) {
       X[R * Ld + C] *= Factor[R];
 }
 
+/// See KernelTable::SoftmaxGradientF32.
+template <typename T>
+void softmaxGradient(const T *P, T *G, int64_t Rows, int64_t Cols, int64_t Ld,
+                     T Scale) {
+  using V = typename Vector<T>::Type;
+  constexpr int L = Vector<T>::Lanes;
+  for (int64_t R = 0; R < Rows; ++R) {
+    const T *Prob = P + R * Ld;
+    T *Grad = G + R * Ld;
+    V Sums = V{};
+    int64_t C = 0;
+    for (; C + L <= Cols; C += L)
+      Sums += load(Prob + C) * load(Grad + C);
+    T Sum = sumOf<T>(Sums);
+    for (; C < Cols; ++C)
+      Sum += Prob[C] * Grad[C];
+    for (C = 0; C + L <= Cols; C += L)
+      store(Grad + C, splat<T>(Scale) * load(Prob + C) *
+                          (load(Grad + C) - splat<T>(Sum)));
+    for (; C < Cols; ++C)
+      Grad[C] = Scale * Prob[C] * (Grad[C] - Sum);
+  }
+}
+
 } // namespace pplan::rt::cpu::PPLAN_ISA
 
 #endif // PPLAN_RT_CPU_ISA_SOFTMAX_H

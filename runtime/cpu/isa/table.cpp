@@ -32,6 +32,8 @@ const KernelTable Table = {
     softmax<float>,
     softmax<double>,
     scaleRows<float>,
-    scaleRows<double>};
+    scaleRows<double>,
+    softmaxGradient<float>,
+    softmaxGradient<double>};
 
 } // namespace pplan::rt::cpu::PPLAN_ISA

@@ -1,4 +1,4 @@
-/*===- kernels.h - GEMM and attention --------------------------------------===*\
+/*===- kernels.h - GEMM, attention and scatter ------------------------------===*\
 |*
 |* The two kernels that generated code calls instead of making loops. A
 |* descriptor holds sizes and strides only, so that it can be a constant of the
@@ -93,6 +93,52 @@ pplan_status *pplan_rt_attention(pplan_stream *stream,
                                  const pplan_attention_desc *desc,
                                  const void *q, const void *k, const void *v,
                                  const void *mask, void *o, void *workspace);
+
+/** Gradients of pplan_rt_attention with respect to Q, K and V, given G, that of
+ * O. The probabilities are computed again, 64 query rows at a time:
+ *
+ *   P = softmax(scale * Q K^T + mask)      dV = P^T G
+ *   dS = scale * P * (G V^T - rowsum(P * (G V^T)))
+ *   dQ = dS K                              dK = dS^T Q
+ *
+ * (Dao et al., "FlashAttention", 2022, appendix B.2.) dK and dV sum over the
+ * query heads that share a key/value head. `forward` is the descriptor of the
+ * attention, its o_stride the strides of G. The gradients have strides of their
+ * own; the feature stride of dQ and dV is 1, of dK one of sequence and feature. */
+typedef struct pplan_attention_backward_desc {
+  pplan_attention_desc forward;
+  int64_t dq_stride[4], dk_stride[4], dv_stride[4];
+} pplan_attention_backward_desc;
+
+/** Bytes of workspace (aligned to 64): at most
+ *   128 * k_len rounded up to 16 + 256 elements
+ * Depends on k_len and dtype only. 0 for an invalid descriptor. Pure. */
+uint64_t pplan_rt_attention_backward_workspace(
+    const pplan_attention_backward_desc *desc);
+
+/** See pplan_attention_backward_desc. dQ, dK and dV must not overlap anything. */
+pplan_status *pplan_rt_attention_backward(
+    pplan_stream *stream, const pplan_attention_backward_desc *desc,
+    const void *q, const void *k, const void *v, const void *mask,
+    const void *g, void *dq, void *dk, void *dv, void *workspace);
+
+/** dst[o, i, :] = sum of src[o, j, :] over all j with indices[j] = i.
+ *
+ * src is [outer, count, inner], dst [outer, size, inner], both row-major and of
+ * one dtype: f32, f64, i32 or i64. An index outside [0, size) is skipped. Sums
+ * are made in the order of j. */
+typedef struct pplan_scatter_add_desc {
+  int64_t outer, count, size, inner;
+  int32_t dtype;       /**< of src and dst */
+  int32_t index_dtype; /**< PPLAN_I32 or PPLAN_I64 */
+  const char *loc;     /**< source location of the user's layer, or NULL */
+} pplan_scatter_add_desc;
+
+/** See pplan_scatter_add_desc. dst must not overlap src or indices. */
+pplan_status *pplan_rt_scatter_add(pplan_stream *stream,
+                                   const pplan_scatter_add_desc *desc,
+                                   const void *indices, const void *src,
+                                   void *dst);
 
 #ifdef __cplusplus
 } /* extern "C" */
