@@ -235,6 +235,27 @@ LogicalResult EntryLowering::lowerStep(Operation *op) {
                  getPointer(attention.getValue()), mask,
                  getPointer(attention.getInit()),
                  getPointer(attention.getWorkspace())});
+  } else if (auto backward = dyn_cast<rt::AttentionBackwardOp>(op)) {
+    FailureOr<Datum> data = getAttentionBackwardDesc(backward, name);
+    if (failed(data))
+      return failure();
+    FlatSymbolRefAttr desc =
+        globals.getConstant("pplan.attention_backward", *data);
+    SmallVector<Value> arguments{stream, addressOf(desc)};
+    for (Value buffer : {backward.getQuery(), backward.getKey(),
+                         backward.getValue(), backward.getMask(),
+                         backward.getGradient(), backward.getQueryGradient(),
+                         backward.getKeyGradient(),
+                         backward.getValueGradient(), backward.getWorkspace()})
+      arguments.push_back(buffer ? getPointer(buffer) : addressOf({}));
+    callChecked("pplan_rt_attention_backward", arguments);
+  } else if (auto scatter = dyn_cast<rt::ScatterAddOp>(op)) {
+    FlatSymbolRefAttr desc = globals.getConstant(
+        "pplan.scatter_add", getScatterAddDesc(scatter, name));
+    callChecked("pplan_rt_scatter_add",
+                {stream, addressOf(desc), getPointer(scatter.getIndices()),
+                 getPointer(scatter.getUpdates()),
+                 getPointer(scatter.getInit())});
   } else if (!isa<func::CallOp>(op)) {
     result = lowerCollective(op);
   } else {

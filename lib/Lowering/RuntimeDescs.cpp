@@ -44,50 +44,115 @@ FailureOr<GemmCall> pplan::getGemmCall(rt::ContractOp op,
   return call;
 }
 
-FailureOr<Datum> pplan::getAttentionDesc(rt::AttentionOp op,
-                                         FlatSymbolRefAttr name) {
-  SmallVector<StringRef> layouts(
-      op.getLayouts().getAsValueRange<StringAttr>());
-  Value operands[] = {op.getQuery(), op.getKey(), op.getValue(), op.getInit()};
-  SmallVector<StridedShape> shapes;
-  for (Value operand : operands) {
+namespace {
+/// Sizes and strides of the tensors of attention by the letters of their
+/// layouts.
+class AttentionDesc {
+public:
+  /// Fails after a message.
+  LogicalResult add(Operation *op, Value operand, StringRef layout) {
     auto shape = StridedShape::get(cast<MemRefType>(operand.getType()));
     if (!shape)
-      return op.emitOpError("has the operand ")
+      return op->emitOpError("has the operand ")
              << operand.getType() << ", whose strides are not static";
-    shapes.push_back(*shape);
+    tensors.push_back({*shape, layout});
+    return success();
   }
-  auto size = [&](int tensor, char letter) {
-    return shapes[tensor].sizes[layouts[tensor].find(letter)];
-  };
-  auto strides = [&](int tensor) {
+
+  int64_t getSize(int tensor, char letter) const {
+    return tensors[tensor].shape.sizes[tensors[tensor].layout.find(letter)];
+  }
+
+  Datum getStrides(int tensor) const {
+    const auto &[shape, layout] = tensors[tensor];
     SmallVector<int64_t> result;
     for (char letter : {'b', 'h', 't', 'd'})
-      result.push_back(shapes[tensor].strides[layouts[tensor].find(letter)]);
+      result.push_back(shape.strides[layout.find(letter)]);
     return array64(result);
-  };
-  SmallVector<int64_t> maskStrides(4, 0);
-  if (op.getMask()) {
-    auto mask = StridedShape::get(cast<MemRefType>(op.getMask().getType()));
-    if (!mask)
-      return op.emitOpError("has the mask ")
-             << op.getMask().getType() << ", whose strides are not static";
-    for (auto [i, stride] : llvm::enumerate(mask->strides))
-      maskStrides[i] = mask->sizes[i] == 1 ? 0 : stride;
   }
-  int64_t queries = size(0, 't'), keys = size(1, 't');
-  Type element = cast<MemRefType>(op.getQuery().getType()).getElementType();
-  int maskKind = !op.getMask() ? 0 : op.getBoolMask() ? 2 : 1;
-  return Datum::structure({
-      Datum::i64(size(0, 'b')), Datum::i64(size(0, 'h')),
-      Datum::i64(size(1, 'h')), Datum::i64(queries), Datum::i64(keys),
-      Datum::i64(size(0, 'd')), Datum::i64(size(2, 'd')), strides(0),
-      strides(1), strides(2), strides(3), array64(maskStrides),
-      Datum::i64(keys), Datum::i64(keys - queries),
-      Datum::f64(op.getScale().convertToDouble()),
-      Datum::i32(op.getCausal()), Datum::i32(maskKind),
-      Datum::i32(rt::getDType(element)), Datum::i32(0),
-      Datum::pointer(name)});
+
+  /// The `pplan_attention_desc` of the first four tensors.
+  template <typename OpTy>
+  FailureOr<Datum> getForward(OpTy op, FlatSymbolRefAttr name) const {
+    SmallVector<int64_t> maskStrides(4, 0);
+    if (op.getMask()) {
+      auto mask = StridedShape::get(cast<MemRefType>(op.getMask().getType()));
+      if (!mask)
+        return op.emitOpError("has the mask ")
+               << op.getMask().getType() << ", whose strides are not static";
+      for (auto [i, stride] : llvm::enumerate(mask->strides))
+        maskStrides[i] = mask->sizes[i] == 1 ? 0 : stride;
+    }
+    int64_t queries = getSize(0, 't'), keys = getSize(1, 't');
+    Type element = cast<MemRefType>(op.getQuery().getType()).getElementType();
+    int maskKind = !op.getMask() ? 0 : op.getBoolMask() ? 2 : 1;
+    return Datum::structure({
+        Datum::i64(getSize(0, 'b')), Datum::i64(getSize(0, 'h')),
+        Datum::i64(getSize(1, 'h')), Datum::i64(queries), Datum::i64(keys),
+        Datum::i64(getSize(0, 'd')), Datum::i64(getSize(2, 'd')),
+        getStrides(0), getStrides(1), getStrides(2), getStrides(3),
+        array64(maskStrides), Datum::i64(keys), Datum::i64(keys - queries),
+        Datum::f64(op.getScale().convertToDouble()),
+        Datum::i32(op.getCausal()), Datum::i32(maskKind),
+        Datum::i32(rt::getDType(element)), Datum::i32(0),
+        Datum::pointer(name)});
+  }
+
+private:
+  struct Tensor {
+    StridedShape shape;
+    StringRef layout;
+  };
+  SmallVector<Tensor> tensors;
+};
+} // namespace
+
+FailureOr<Datum> pplan::getAttentionDesc(rt::AttentionOp op,
+                                         FlatSymbolRefAttr name) {
+  AttentionDesc desc;
+  for (auto [tensor, layout] :
+       llvm::zip(ArrayRef<Value>{op.getQuery(), op.getKey(), op.getValue(),
+                                 op.getInit()},
+                 op.getLayouts().getAsValueRange<StringAttr>()))
+    if (failed(desc.add(op, tensor, layout)))
+      return failure();
+  return desc.getForward(op, name);
+}
+
+FailureOr<Datum>
+pplan::getAttentionBackwardDesc(rt::AttentionBackwardOp op,
+                                FlatSymbolRefAttr name) {
+  AttentionDesc desc;
+  SmallVector<StringRef> layouts(
+      op.getLayouts().getAsValueRange<StringAttr>());
+  Value tensors[] = {op.getQuery(),         op.getKey(),
+                     op.getValue(),         op.getGradient(),
+                     op.getQueryGradient(), op.getKeyGradient(),
+                     op.getValueGradient()};
+  for (auto [index, tensor] : llvm::enumerate(tensors))
+    if (failed(desc.add(op, tensor, layouts[index % 4])))
+      return failure();
+  FailureOr<Datum> forward = desc.getForward(op, name);
+  if (failed(forward))
+    return failure();
+  return Datum::structure({*forward, desc.getStrides(4), desc.getStrides(5),
+                           desc.getStrides(6)});
+}
+
+Datum pplan::getScatterAddDesc(rt::ScatterAddOp op, FlatSymbolRefAttr name) {
+  auto indices = cast<MemRefType>(op.getIndices().getType());
+  auto init = cast<MemRefType>(op.getInit().getType());
+  int64_t outer = 1, inner = 1, dim = op.getDim();
+  for (int64_t size : init.getShape().take_front(dim))
+    outer *= size;
+  for (int64_t size : init.getShape().drop_front(dim + 1))
+    inner *= size;
+  return Datum::structure(
+      {Datum::i64(outer), Datum::i64(indices.getNumElements()),
+       Datum::i64(init.getDimSize(dim)), Datum::i64(inner),
+       Datum::i32(rt::getDType(init.getElementType())),
+       Datum::i32(rt::getDType(indices.getElementType())),
+       Datum::pointer(name)});
 }
 
 Datum pplan::getAllToAllDesc(rt::AllToAllOp op, ArrayRef<int64_t> from,

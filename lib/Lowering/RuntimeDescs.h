@@ -26,6 +26,14 @@ mlir::FailureOr<GemmCall> getGemmCall(rt::ContractOp op,
 mlir::FailureOr<Datum> getAttentionDesc(rt::AttentionOp op,
                                         mlir::FlatSymbolRefAttr name);
 
+/// The `pplan_attention_backward_desc` of its gradient.
+mlir::FailureOr<Datum>
+getAttentionBackwardDesc(rt::AttentionBackwardOp op,
+                         mlir::FlatSymbolRefAttr name);
+
+/// The `pplan_scatter_add_desc`.
+Datum getScatterAddDesc(rt::ScatterAddOp op, mlir::FlatSymbolRefAttr name);
+
 /// The `pplan_all_to_all_desc` from the shapes of source and destination.
 Datum getAllToAllDesc(rt::AllToAllOp op, llvm::ArrayRef<int64_t> from,
                       llvm::ArrayRef<int64_t> to);

@@ -40,9 +40,10 @@ static bool canKeep(Operation *op) {
   }) && isa_and_nonnull<arith::ArithDialect, tensor::TensorDialect>(op->getDialect());
 }
 
-/// The value that replaces the result of `op`; null when no family knows it.
-static FailureOr<Value> convert(Emitter &e, Operation *op, ValueRange operands,
-                                MeshAttr mesh) {
+/// The value that replaces the only result of `op`; null when no family knows
+/// it.
+static FailureOr<Value> convertSingle(Emitter &e, Operation *op,
+                                      ValueRange operands, MeshAttr mesh) {
   bool isKnown = canKeep(op) || isa_and_nonnull<PPlanDialect>(op->getDialect());
   if (isKnown && op->getNumResults() == 1 &&
       hasNoElements(op->getResult(0).getType()))
@@ -57,6 +58,24 @@ static FailureOr<Value> convert(Emitter &e, Operation *op, ValueRange operands,
       return value;
   }
   return convertDevice(e, op, operands, mesh);
+}
+
+/// The values that replace the results of `op`; fails after a message.
+static FailureOr<SmallVector<Value>> convert(Emitter &e, Operation *op,
+                                             ValueRange operands,
+                                             MeshAttr mesh) {
+  FailureOr<SmallVector<Value>> values = convertAttention(e, op, operands);
+  if (failed(values) || !values->empty())
+    return values;
+  if (op->getNumResults() == 1) {
+    FailureOr<Value> value = convertSingle(e, op, operands, mesh);
+    if (failed(value))
+      return failure();
+    if (*value)
+      return SmallVector<Value>{*value};
+  }
+  return op->emitOpError("cannot be compiled in the memory phase; expected "
+                         "pplan or spmd operations on tensors");
 }
 
 static LogicalResult convertBody(func::FuncOp from, func::FuncOp to,
@@ -87,13 +106,11 @@ static LogicalResult convertBody(func::FuncOp from, func::FuncOp to,
       builder.clone(op, mapping);
       continue;
     }
-    FailureOr<Value> value = convert(emitter, &op, operands, mesh);
-    if (failed(value))
+    FailureOr<SmallVector<Value>> values =
+        convert(emitter, &op, operands, mesh);
+    if (failed(values))
       return failure();
-    if (!*value)
-      return op.emitOpError("cannot be compiled in the memory phase; expected "
-                            "pplan or spmd operations on tensors");
-    mapping.map(op.getResult(0), *value);
+    mapping.map(op.getResults(), *values);
   }
   return success();
 }
@@ -104,6 +121,14 @@ struct ConvertOpsPass : public ::pplan::impl::ConvertOpsPassBase<ConvertOpsPass>
     FailureOr<func::FuncOp> entry = findEntry(getOperation());
     if (failed(entry))
       return signalPassFailure();
+    auto microBatches =
+        (*entry)->getAttrOfType<IntegerAttr>(kMicroBatchesAttr);
+    if (microBatches && microBatches.getInt() != 1) {
+      entry->emitOpError("has ") << microBatches.getInt()
+                                 << " micro-batches; steps of one micro-batch "
+                                    "can be compiled so far";
+      return signalPassFailure();
+    }
     FailureOr<MeshAttr> mesh = findMesh(*entry);
     if (failed(mesh) || failed(describeSignature(*entry, *mesh)))
       return signalPassFailure();

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Convert.h"
+#include "pplan/Memory/RT.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -210,6 +211,41 @@ static FailureOr<Value> convertGatherElements(Emitter &e, GatherElementsOp op,
       operands[1], identity);
 }
 
+/// The runtime adds rows in f32, f64, i32 or i64.
+static Value convertScatterAdd(Emitter &e, ScatterAddOp op,
+                               ValueRange operands) {
+  RankedTensorType type = getStorageTensor(op.getType());
+  RankedTensorType updates = getTensorType(op.getUpdates());
+  Type element = updates.getElementType();
+  if (type.getNumElements() == 0)
+    return e.empty(type);
+  if (updates.getNumElements() == 0)
+    return e.fill(type, e.constant(type.getElementType(), 0.0));
+  auto convertTo = [&](Value value, Type from, Type to) {
+    auto stored = cast<RankedTensorType>(value.getType());
+    return from == to ? value
+                      : e.map(getStorageTensor(stored.clone(to)), value,
+                              [&](Emitter &inner, ValueRange args) {
+                                Value loaded = inner.load(args[0], from);
+                                return inner.store(
+                                    emitConvert(inner, loaded, from, to), to);
+                              });
+  };
+  bool isWide = element.getIntOrFloatBitWidth() >= 32;
+  Type sums = isWide ? element
+              : isa<FloatType>(element) ? Type(e.b.getF32Type())
+                                        : Type(e.b.getI32Type());
+  Type indexType = getTensorType(op.getIndices()).getElementType();
+  bool isIndex = indexType.isInteger(32) || indexType.isInteger(64);
+  auto call = e.create<rt::ScatterAddOp>(
+      type.clone(sums),
+      convertTo(operands[0], indexType,
+                isIndex ? indexType : Type(e.b.getI64Type())),
+      convertTo(operands[1], element, sums),
+      e.empty(cast<RankedTensorType>(type.clone(sums))), op.getDimAttr());
+  return convertTo(call.getResult(0), sums, element);
+}
+
 FailureOr<Value> memory::convertStructural(Emitter &e, Operation *op,
                                            ValueRange operands) {
   return TypeSwitch<Operation *, FailureOr<Value>>(op)
@@ -218,6 +254,7 @@ FailureOr<Value> memory::convertStructural(Emitter &e, Operation *op,
       .Case([&](BroadcastOp broadcast) {
         return convertBroadcast(e, broadcast, operands[0]);
       })
+      .Case([&](AccumulateOp) { return operands[0]; }) // of one micro-batch
       .Case([&](ReshapeOp reshape) {
         return e.reshape(operands[0], reshape.getType().getShape());
       })
@@ -230,6 +267,9 @@ FailureOr<Value> memory::convertStructural(Emitter &e, Operation *op,
       .Case([&](GatherOp gather) { return convertGather(e, gather, operands); })
       .Case([&](GatherElementsOp gather) {
         return convertGatherElements(e, gather, operands);
+      })
+      .Case([&](ScatterAddOp scatter) {
+        return convertScatterAdd(e, scatter, operands);
       })
       .Default([](Operation *) { return Value(); });
 }

@@ -27,7 +27,8 @@ void pplan::buildMemoryPipeline(OpPassManager &manager,
   manager.addPass(createBufferizeProgramPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  // Buffers, each allocated on its own.
+  manager.addPass(createUpdateInPlacePass());
+  // Buffers, each allocated on its own; results are outputs.
   manager.addPass(createPlanArenaPass());
   manager.addPass(createVerifyArenaPass());
   // Buffers at offsets of the arena.

@@ -124,27 +124,30 @@ LogicalResult PlanArenaPass::plan(func::FuncOp entry) {
 }
 
 void PlanArenaPass::recordMemory(func::FuncOp entry, int64_t arena) {
-  int64_t inputs = 0, params = 0, outputs = 0, constants = 0;
+  int64_t inputs = 0, params = 0, states = 0, outputs = 0, constants = 0;
   auto bytes = [](Attribute entry) {
     auto type = cast<DictionaryAttr>(entry).getAs<TypeAttr>("local");
     return rt::getDenseBytes(cast<ShapedType>(type.getValue()));
   };
   for (Attribute argument : entry->getAttrOfType<ArrayAttr>(rt::kArgumentsAttr)) {
     auto kind = cast<DictionaryAttr>(argument).getAs<StringAttr>("kind");
-    (kind.getValue() == "param" ? params : inputs) += bytes(argument);
+    (kind.getValue() == "param"   ? params
+     : kind.getValue() == "state" ? states
+                                  : inputs) += bytes(argument);
   }
   for (Attribute result : entry->getAttrOfType<ArrayAttr>(rt::kResultsAttr))
     outputs += bytes(result);
   for (auto global : getOperation().getOps<memref::GlobalOp>())
     constants += rt::getDenseBytes(global.getType());
   Builder builder(entry.getContext());
-  getOperation()->setAttr(
-      rt::kMemoryAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("arena", builder.getI64IntegerAttr(arena)),
-           builder.getNamedAttr("constants",
-                                builder.getI64IntegerAttr(constants)),
-           builder.getNamedAttr("inputs", builder.getI64IntegerAttr(inputs)),
-           builder.getNamedAttr("outputs", builder.getI64IntegerAttr(outputs)),
-           builder.getNamedAttr("params", builder.getI64IntegerAttr(params))}));
+  NamedAttrList memory;
+  for (auto [name, size] :
+       {std::pair("arena", arena), std::pair("constants", constants),
+        std::pair("inputs", inputs), std::pair("outputs", outputs),
+        std::pair("params", params)})
+    memory.set(name, builder.getI64IntegerAttr(size));
+  if (states)
+    memory.set("states", builder.getI64IntegerAttr(states));
+  getOperation()->setAttr(rt::kMemoryAttr,
+                          memory.getDictionary(entry.getContext()));
 }

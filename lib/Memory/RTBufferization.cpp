@@ -80,8 +80,9 @@ struct RTModel : DstBufferizableOpInterfaceExternalModel<Model, OpTy> {
   }
 };
 
+/// Operations that want dense buffers.
 template <typename OpTy>
-struct CollectiveModel : RTModel<CollectiveModel<OpTy>, OpTy> {
+struct DenseModel : RTModel<DenseModel<OpTy>, OpTy> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
@@ -129,18 +130,22 @@ struct ContractModel : RTModel<ContractModel, rt::ContractOp> {
   }
 };
 
-struct AttentionModel : RTModel<AttentionModel, rt::AttentionOp> {
+/// Attention and its gradient: every tensor with stride 1 innermost.
+template <typename OpTy>
+struct AttentionModel : RTModel<AttentionModel<OpTy>, OpTy> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
     auto buffers = getBuffers(rewriter, op, options, state);
     if (failed(buffers))
       return failure();
-    size_t numInputs = buffers->size() - 2;
-    SmallVector<Value> finals{(*buffers)[numInputs], buffers->back()};
+    size_t numInits = cast<OpTy>(op).getNumDpsInits();
+    size_t numInputs = buffers->size() - numInits;
+    SmallVector<Value> finals(llvm::drop_begin(*buffers, numInputs));
+    Value mask = cast<OpTy>(op).getMask();
     for (auto [i, buffer] : llvm::enumerate(*buffers)) {
       auto shape = StridedShape::get(cast<MemRefType>(buffer.getType()));
-      bool isMask = i == 3 && numInputs == 4;
+      bool isMask = mask && i == 3;
       bool fits = shape && (isMask || shape->strides.back() == 1);
       if (!fits)
         buffer =
@@ -155,14 +160,18 @@ struct AttentionModel : RTModel<AttentionModel, rt::AttentionOp> {
 void rt::registerBufferizationModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, rt::RTDialect *) {
     rt::ContractOp::attachInterface<ContractModel>(*context);
-    rt::AttentionOp::attachInterface<AttentionModel>(*context);
-    rt::AllReduceOp::attachInterface<CollectiveModel<rt::AllReduceOp>>(
+    rt::AttentionOp::attachInterface<AttentionModel<rt::AttentionOp>>(
         *context);
-    rt::AllGatherOp::attachInterface<CollectiveModel<rt::AllGatherOp>>(
+    rt::AttentionBackwardOp::attachInterface<
+        AttentionModel<rt::AttentionBackwardOp>>(*context);
+    rt::ScatterAddOp::attachInterface<DenseModel<rt::ScatterAddOp>>(*context);
+    rt::AllReduceOp::attachInterface<DenseModel<rt::AllReduceOp>>(
+        *context);
+    rt::AllGatherOp::attachInterface<DenseModel<rt::AllGatherOp>>(
         *context);
     rt::ReduceScatterOp::attachInterface<
-        CollectiveModel<rt::ReduceScatterOp>>(*context);
-    rt::AllToAllOp::attachInterface<CollectiveModel<rt::AllToAllOp>>(*context);
-    rt::PermuteOp::attachInterface<CollectiveModel<rt::PermuteOp>>(*context);
+        DenseModel<rt::ReduceScatterOp>>(*context);
+    rt::AllToAllOp::attachInterface<DenseModel<rt::AllToAllOp>>(*context);
+    rt::PermuteOp::attachInterface<DenseModel<rt::PermuteOp>>(*context);
   });
 }

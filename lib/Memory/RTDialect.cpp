@@ -94,6 +94,8 @@ void AllReduceOp::getEffects(
     addEffects(*this, /*readsInit=*/false, effects);                           \
   }
 PPLAN_WRITES_ONLY(AttentionOp)
+PPLAN_WRITES_ONLY(AttentionBackwardOp)
+PPLAN_WRITES_ONLY(ScatterAddOp)
 PPLAN_WRITES_ONLY(AllGatherOp)
 PPLAN_WRITES_ONLY(ReduceScatterOp)
 PPLAN_WRITES_ONLY(AllToAllOp)
@@ -128,22 +130,62 @@ LogicalResult ContractOp::verify() {
   return success();
 }
 
-LogicalResult AttentionOp::verify() {
-  if (getLayouts().size() != 4)
-    return emitOpError("needs 4 layouts, found ") << getLayouts().size();
-  for (auto [index, layout] :
-       llvm::enumerate(getLayouts().getAsValueRange<StringAttr>())) {
+/// Layouts and ranks of attention or its gradient; `tensors` are its query, key,
+/// value and the tensor that has the fourth layout.
+template <typename OpTy>
+static LogicalResult verifyAttention(OpTy op, ArrayRef<Value> tensors) {
+  if (op.getLayouts().size() != 4)
+    return op.emitOpError("needs 4 layouts, found ") << op.getLayouts().size();
+  for (auto [index, layout] : llvm::enumerate(
+           op.getLayouts().template getAsValueRange<StringAttr>())) {
     std::string sorted = layout.str();
     llvm::sort(sorted);
     if (sorted != "bdht")
-      return emitOpError("layout '")
+      return op.emitOpError("layout '")
              << layout << "' does not have the letters b, h, t and d";
     if (layout.back() != 'd' && !(index == 1 && layout.back() == 't'))
-      return emitOpError("layout '") << layout << "' does not end in 'd'";
+      return op.emitOpError("layout '") << layout << "' does not end in 'd'";
   }
-  for (Value value : {getQuery(), getKey(), getValue(), getInit()})
+  for (Value value : tensors)
     if (cast<ShapedType>(value.getType()).getRank() != 4)
-      return emitOpError("operands have four dimensions, found ")
+      return op.emitOpError("operands have four dimensions, found ")
              << value.getType();
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  return verifyAttention(*this,
+                         {getQuery(), getKey(), getValue(), getInit()});
+}
+
+LogicalResult AttentionBackwardOp::verify() {
+  auto shapeOf = [](Value value) {
+    return cast<ShapedType>(value.getType()).getShape();
+  };
+  for (auto [gradient, value] :
+       {std::pair(getQueryGradient(), getQuery()),
+        std::pair(getKeyGradient(), getKey()),
+        std::pair(getValueGradient(), getValue())})
+    if (shapeOf(gradient) != shapeOf(value))
+      return emitOpError("has a gradient of type ")
+             << gradient.getType() << " for " << value.getType();
+  return verifyAttention(*this,
+                         {getQuery(), getKey(), getValue(), getGradient()});
+}
+
+LogicalResult ScatterAddOp::verify() {
+  auto indices = cast<ShapedType>(getIndices().getType());
+  auto updates = cast<ShapedType>(getUpdates().getType());
+  auto init = cast<ShapedType>(getInit().getType());
+  int64_t dim = getDim();
+  if (dim < 0 || dim >= init.getRank())
+    return emitOpError("has no dimension ") << dim << " in " << init;
+  SmallVector<int64_t> wanted(init.getShape().take_front(dim));
+  llvm::append_range(wanted, indices.getShape());
+  llvm::append_range(wanted, init.getShape().drop_front(dim + 1));
+  if (updates.getShape() != ArrayRef<int64_t>(wanted))
+    return emitOpError("has updates of type ")
+           << updates << ", which is not " << init << " with dimension " << dim
+           << " replaced by those of " << indices;
   return success();
 }

@@ -79,6 +79,12 @@ static bool bodyCaptures(linalg::GenericOp op, Value value) {
   return captures;
 }
 
+/// True for a value that the program returns: it has a buffer of its own.
+static bool isReturned(Value value) {
+  return llvm::any_of(value.getUsers(),
+                      [](Operation *user) { return isa<func::ReturnOp>(user); });
+}
+
 namespace {
 struct ReuseOperandsPass
     : public ::pplan::impl::ReuseOperandsPassBase<ReuseOperandsPass> {
@@ -87,7 +93,8 @@ struct ReuseOperandsPass
       if (op.getNumParallelLoops() != op.getNumLoops())
         return;
       for (OpOperand &init : op.getDpsInitsMutable()) {
-        if (!init.get().getDefiningOp<tensor::EmptyOp>())
+        if (!init.get().getDefiningOp<tensor::EmptyOp>() ||
+            isReturned(op.getTiedOpResult(&init)))
           continue;
         for (OpOperand *input : op.getDpsInputOperands()) {
           if (llvm::is_contained(op.getDpsInits(), input->get()) ||

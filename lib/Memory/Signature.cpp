@@ -176,31 +176,97 @@ static FailureOr<Attribute> describeValue(func::FuncOp entry, Type local,
   return Attribute(dictionary.getDictionary(entry.getContext()));
 }
 
+/// For each result the argument that it updates, or -1.
+static FailureOr<SmallVector<int64_t>> findUpdated(func::FuncOp entry) {
+  SmallVector<int64_t> updated(entry.getNumResults(), -1);
+  for (auto [result, argument] : llvm::enumerate(updated)) {
+    auto name = entry.getResultAttrOfType<StringAttr>(result, kUpdatesAttr);
+    if (!name)
+      continue;
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      if (entry.getArgAttr(i, kParamAttr) == name ||
+          entry.getArgAttr(i, kStepStateAttr) == name)
+        argument = i;
+    if (argument < 0)
+      return entry.emitOpError("result ")
+             << result << " updates " << name
+             << ", which is neither a parameter nor state";
+    if (llvm::count(updated, argument) != 1)
+      return entry.emitOpError("result ")
+             << result << " is the second that updates " << name;
+    if (entry.getResultAttr(result, spmd::kLayoutAttr) !=
+        entry.getArgAttr(argument, spmd::kLayoutAttr))
+      return entry.emitOpError("result ")
+             << result << " updates " << name << " in another layout";
+    if (entry.getResultTypes()[result] != entry.getArgumentTypes()[argument])
+      return entry.emitOpError("result ")
+             << result << " of type " << entry.getResultTypes()[result]
+             << " updates " << name << " of type "
+             << entry.getArgumentTypes()[argument];
+  }
+  return updated;
+}
+
+/// `value` with one more entry.
+static Attribute addEntry(Attribute value, StringRef name, Attribute entry) {
+  NamedAttrList list(cast<DictionaryAttr>(value));
+  list.set(name, entry);
+  return list.getDictionary(value.getContext());
+}
+
+/// What a program says of argument `i`; `isUpdated`: a result is its new value.
+static FailureOr<Attribute> describeArgument(func::FuncOp entry, unsigned i,
+                                             bool isUpdated, MeshAttr mesh) {
+  Attribute name = entry.getArgAttr(i, kParamAttr);
+  auto data = entry.getArgAttrOfType<DataAttr>(i, kDataAttr);
+  Attribute state = entry.getArgAttr(i, kStepStateAttr);
+  bool isParam = name && data;
+  StringRef kind = isUpdated || state ? "state" : isParam ? "param" : "input";
+  if (!name)
+    name = state ? state : entry.getArgAttr(i, kInputAttr);
+  FailureOr<Attribute> described = describeValue(
+      entry, entry.getArgumentTypes()[i], entry.getArgAttrDict(i), kind, name,
+      "arg" + std::to_string(i), isParam ? data : DataAttr(), mesh);
+  Attribute init = entry.getArgAttr(i, kInitAttr);
+  if (failed(described) || kind != "state" || !init)
+    return described;
+  Type element =
+      cast<RankedTensorType>(entry.getArgumentTypes()[i]).getElementType();
+  auto typed = dyn_cast<TypedAttr>(init);
+  if (!isa<IntegerAttr, FloatAttr>(init) || typed.getType() != element)
+    return entry.emitOpError("argument ")
+           << i << " begins with " << init << ", which is no number of type "
+           << element;
+  return addEntry(*described, "init", init);
+}
+
 LogicalResult memory::describeSignature(func::FuncOp entry, MeshAttr mesh) {
   Builder builder(entry.getContext());
+  FailureOr<SmallVector<int64_t>> updated = findUpdated(entry);
+  if (failed(updated))
+    return failure();
   SmallVector<Attribute> arguments, results;
   for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
-    Attribute name = entry.getArgAttr(i, kParamAttr);
-    auto data = entry.getArgAttrOfType<DataAttr>(i, kDataAttr);
-    bool isParam = name && data;
-    if (!name)
-      name = entry.getArgAttr(i, kInputAttr);
-    FailureOr<Attribute> described = describeValue(
-        entry, entry.getArgumentTypes()[i], entry.getArgAttrDict(i),
-        isParam ? "param" : "input", name, "arg" + std::to_string(i),
-        isParam ? data : DataAttr(), mesh);
+    FailureOr<Attribute> described = describeArgument(
+        entry, i, llvm::is_contained(*updated, static_cast<int64_t>(i)), mesh);
     if (failed(described))
       return failure();
     arguments.push_back(*described);
   }
   for (unsigned i = 0; i < entry.getNumResults(); ++i) {
+    int64_t argument = (*updated)[i];
+    Attribute name = entry.getResultAttr(
+        i, argument < 0 ? kOutputAttr : kUpdatesAttr);
     FailureOr<Attribute> described = describeValue(
-        entry, entry.getResultTypes()[i], entry.getResultAttrDict(i), "output",
-        entry.getResultAttr(i, kOutputAttr), "result" + std::to_string(i),
-        DataAttr(), mesh);
+        entry, entry.getResultTypes()[i], entry.getResultAttrDict(i),
+        argument < 0 ? "output" : "update", name,
+        "result" + std::to_string(i), DataAttr(), mesh);
     if (failed(described))
       return failure();
-    results.push_back(*described);
+    results.push_back(argument < 0 ? *described
+                                   : addEntry(*described, "argument",
+                                              builder.getI64IntegerAttr(
+                                                  argument)));
   }
   entry->setAttr(rt::kArgumentsAttr, builder.getArrayAttr(arguments));
   entry->setAttr(rt::kResultsAttr, builder.getArrayAttr(results));

@@ -49,12 +49,14 @@ static LogicalResult checkValue(Operation *op, const Twine &where,
   if (!value)
     return op->emitOpError() << where << " is no dictionary: " << attr;
   auto kind = value.getAs<StringAttr>("kind");
-  bool isKind = kind && (isResult ? kind == "output"
-                                  : kind == "input" || kind == "param");
+  bool isKind = kind && (isResult ? kind == "output" || kind == "update"
+                                  : kind == "input" || kind == "param" ||
+                                        kind == "state");
   if (!isKind || !value.getAs<StringAttr>("name"))
     return op->emitOpError()
            << where << " needs 'kind' ("
-           << (isResult ? "\"output\"" : "\"input\" or \"param\"")
+           << (isResult ? "\"output\" or \"update\""
+                        : "\"input\", \"param\" or \"state\"")
            << ") and 'name'";
   RankedTensorType type = getTensor(value, "type"),
                    local = getTensor(value, "local");
@@ -63,13 +65,48 @@ static LogicalResult checkValue(Operation *op, const Twine &where,
     return op->emitOpError()
            << where << " needs 'type' and 'local', static tensor types of one "
            << "rank and element type";
-  if (kind == "param") {
-    auto data = value.getAs<DataAttr>("data");
-    if (!data || data.getSize() != rt::getDenseBytes(type))
-      return op->emitOpError() << where << " needs 'data' of "
-                               << rt::getDenseBytes(type) << " bytes";
+  Attribute data = value.get("data");
+  auto bytes = dyn_cast_or_null<DataAttr>(data);
+  if ((kind == "param" || data) &&
+      (!bytes || bytes.getSize() != rt::getDenseBytes(type)))
+    return op->emitOpError() << where << " needs 'data' of "
+                             << rt::getDenseBytes(type) << " bytes";
+  if (Attribute init = value.get("init")) {
+    auto number = dyn_cast<TypedAttr>(init);
+    if (!isa<IntegerAttr, FloatAttr>(init) ||
+        number.getType() != type.getElementType())
+      return op->emitOpError() << where << " has the 'init' " << init
+                               << "; expected one of the elements";
   }
   return checkAxes(op, where, value, type.getRank(), mesh);
+}
+
+/// Every update names a state of its type, each state at most once.
+static LogicalResult checkUpdates(Operation *op, ArrayAttr results,
+                                  ArrayAttr arguments) {
+  llvm::SmallDenseSet<int64_t> seen;
+  for (auto [index, attr] : llvm::enumerate(results)) {
+    auto value = dyn_cast<DictionaryAttr>(attr);
+    auto kind = value ? value.getAs<StringAttr>("kind") : StringAttr();
+    if (!kind || kind != "update")
+      continue;
+    auto number = value.getAs<IntegerAttr>("argument");
+    bool isIndex = number && number.getInt() >= 0 &&
+                   number.getInt() < static_cast<int64_t>(arguments.size());
+    auto argument = isIndex
+                        ? dyn_cast<DictionaryAttr>(arguments[number.getInt()])
+                        : DictionaryAttr();
+    auto argumentKind =
+        argument ? argument.getAs<StringAttr>("kind") : StringAttr();
+    if (!argumentKind || argumentKind != "state" ||
+        argument.get("local") != value.get("local") ||
+        !seen.insert(number.getInt()).second)
+      return op->emitOpError()
+             << rt::kResultsAttr << " " << index
+             << " needs 'argument', the number of a state of its type that no "
+                "other result updates";
+  }
+  return success();
 }
 
 LogicalResult rt::RTDialect::verifyOperationAttribute(Operation *op,
@@ -89,6 +126,8 @@ LogicalResult rt::RTDialect::verifyOperationAttribute(Operation *op,
   if (name == kMeshAttr)
     return success();
   bool isResult = name == kResultsAttr;
+  if (isResult && failed(checkUpdates(op, results, arguments)))
+    return failure();
   for (auto [index, value] : llvm::enumerate(isResult ? results : arguments))
     if (failed(checkValue(op, name + " " + Twine(index), value, isResult, mesh)))
       return failure();

@@ -71,6 +71,23 @@ def BufferizeProgramPass : Pass<"pplan-bufferize-program", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::bufferization::BufferizationDialect", "mlir::memref::MemRefDialect"];
 }
 
+def UpdateInPlacePass : Pass<"pplan-update-in-place", "mlir::ModuleOp"> {
+  let summary = "Writes new values of parameters and state where the old ones lie";
+  let description = [{
+    Before: each result that updates an argument (`argument = N` in
+    `rt.results`) is a buffer of its own. After: there is no such buffer; the
+    program writes into the argument. Where nobody reads the old value once the
+    new one is being written (or reads it element by element, in the loop that
+    writes), at once; else into a temporary that is copied at the end.
+
+    Assumes a straight line of operations on buffers, none of which hides its
+    effects. Guarantees: `rt.results` has outputs only.
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect"];
+  let statistics = [Statistic<"numInPlace", "in-place", "values updated in place">,
+                    Statistic<"numCopied", "copied", "values that are copied at the end">];
+}
+
 def PlanArenaPass : Pass<"pplan-plan-arena", "mlir::ModuleOp"> {
   let summary = "Gives every allocation an offset in one arena, so that no two live ones overlap";
   let description = [{

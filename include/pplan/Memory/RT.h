@@ -24,11 +24,15 @@
 namespace pplan::rt {
 
 /// Function attribute: an array with one dictionary per argument that the host
-/// passes: `kind` ("input" or "param"), `name`, `type` (the global type),
-/// `local` (the type on a device), `axes` (an array of mesh axis numbers per
-/// dimension) and, for parameters, `data` (`#pplan.data`).
+/// passes: `kind` ("input", "param" or "state"), `name`, `type` (the global
+/// type), `local` (the type on a device), `axes` (an array of mesh axis numbers
+/// per dimension) and, for parameters, `data` (`#pplan.data`). State is kept
+/// from one run to the next; it begins with `data`, or with `init`, a number,
+/// in each element, or with zeros.
 inline constexpr llvm::StringLiteral kArgumentsAttr = "rt.arguments";
-/// Function attribute: the same for results, with `kind` "output".
+/// Function attribute: the same for results, with `kind` "output", or, until
+/// pplan-update-in-place, "update", with the number `argument` of the state
+/// whose new value it is.
 inline constexpr llvm::StringLiteral kResultsAttr = "rt.results";
 /// Function attribute: the mesh of the program, a `#pplan.mesh_shape`.
 inline constexpr llvm::StringLiteral kMeshAttr = "rt.mesh";

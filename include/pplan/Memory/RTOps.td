@@ -95,6 +95,60 @@ def RT_AttentionOp : RT_DestinationOp<"attention"> {
   }];
 }
 
+def RT_AttentionBackwardOp : RT_DestinationOp<"attention_backward"> {
+  let summary = "Gradients of attention with respect to query, key and value, with a workspace";
+  let description = [{
+    Operands and attributes as of `rt.attention`, and the gradient of its
+    result, whose layout is the fourth. Each gradient has the layout of what it
+    is the gradient of.
+
+    ```mlir
+    %g:4 = rt.attention_backward ins(%q, %k, %v, %do : tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>)
+      outs(%dq, %dk, %dv, %ws : tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>, tensor<9216xi8>)
+      {scale = 0.5 : f64, layouts = ["bthd", "bthd", "bthd", "bthd"]} -> tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>, tensor<4x8x2x4xf32>, tensor<9216xi8>
+    ```
+    Constraints: as of `rt.attention`.
+  }];
+  let arguments = (ins RT_Shaped:$query, RT_Shaped:$key, RT_Shaped:$value, Optional<RT_Shaped>:$mask,
+                       RT_Shaped:$gradient, RT_Shaped:$query_gradient, RT_Shaped:$key_gradient,
+                       RT_Shaped:$value_gradient, RT_Shaped:$workspace, F64Attr:$scale, UnitAttr:$causal,
+                       UnitAttr:$bool_mask, StrArrayAttr:$layouts);
+  let assemblyFormat = [{
+    `ins` `(` $query `,` $key `,` $value `,` $gradient `:` type($query) `,` type($key) `,` type($value) `,` type($gradient) `)`
+    (`mask` `(` $mask^ `:` type($mask) `)`)?
+    `outs` `(` $query_gradient `,` $key_gradient `,` $value_gradient `,` $workspace `:` type($query_gradient) `,`
+    type($key_gradient) `,` type($value_gradient) `,` type($workspace) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return ::mlir::MutableOperandRange(getOperation(), 4 + (getMask() ? 1 : 0), 4);
+    }
+  }];
+}
+
+def RT_ScatterAddOp : RT_DestinationOp<"scatter_add"> {
+  let summary = "Sums the rows of a dimension by the indices that they have, into a destination";
+  let description = [{
+    The dimensions of the indices take the place of dimension `dim` of the
+    destination in the updates; rows with an index outside it are skipped.
+
+    ```mlir
+    %y = rt.scatter_add ins(%ids, %g : tensor<4xi64>, tensor<4x8xf32>) outs(%init : tensor<100x8xf32>) dim 0 -> tensor<100x8xf32>
+    ```
+    Constraints: on buffers all are dense.
+  }];
+  let arguments = (ins RT_Shaped:$indices, RT_Shaped:$updates, RT_Shaped:$init, I64Attr:$dim);
+  let assemblyFormat = [{
+    `ins` `(` $indices `,` $updates `:` type($indices) `,` type($updates) `)` `outs` `(` $init `:` type($init) `)`
+    `dim` $dim attr-dict (`->` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
+  }];
+}
+
 /// A collective over mesh axes, given by their positions in the mesh.
 class RT_Collective<string mnemonic, list<Trait> traits = []> : RT_DestinationOp<mnemonic, traits> {
   let extraClassDeclaration = [{
