@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace pplan;
 
 /// The ABI that the descriptor and the calls follow: PPLAN_RT_ABI_VERSION.
-static constexpr int kAbiVersion = 1;
+static constexpr int kAbiVersion = 2;
 /// Kernels rely on no alignment beyond that of an element, so parameters can be
 /// used where they lie in a mapped file.
 static constexpr int64_t kParamAlignment = 0;
@@ -52,14 +52,32 @@ static Datum describeTensor(GlobalBuilder &globals, DictionaryAttr value) {
        Datum::i32(rt::getDType(global.getElementType()))});
 }
 
-/// `pplan_param`.
+/// `pplan_param`; without data its members are null.
 static Datum describeParam(GlobalBuilder &globals, DictionaryAttr value) {
   auto data = value.getAs<DataAttr>("data");
   return Datum::structure(
       {describeTensor(globals, value),
-       Datum::pointer(globals.getString(data.getPath())),
-       Datum::pointer({}), Datum::i64(data.getOffset()),
-       Datum::i64(data.getSize())});
+       Datum::pointer(data ? globals.getString(data.getPath())
+                           : FlatSymbolRefAttr()),
+       Datum::pointer({}), Datum::i64(data ? data.getOffset() : 0),
+       Datum::i64(data ? data.getSize() : 0)});
+}
+
+/// `pplan_state`.
+static Datum describeState(GlobalBuilder &globals, DictionaryAttr value) {
+  FlatSymbolRefAttr init;
+  if (Attribute number = value.get("init")) {
+    APInt bits = isa<FloatAttr>(number)
+                     ? cast<FloatAttr>(number).getValue().bitcastToAPInt()
+                     : cast<IntegerAttr>(number).getValue();
+    // Its low bytes are the element: targets are little-endian.
+    init = globals.getConstant(
+        "pplan.init",
+        Datum::array({Datum::i64(
+            static_cast<int64_t>(bits.zextOrTrunc(64).getZExtValue()))}));
+  }
+  return Datum::structure(
+      {describeParam(globals, value), Datum::pointer(init)});
 }
 
 namespace {
@@ -97,21 +115,28 @@ void EmitDescriptorPass::emitEntry(LLVM::LLVMFuncOp program,
   Location loc = program.getLoc();
   Type pointer = globals.getPointerType();
   auto type = LLVM::LLVMFunctionType::get(
-      pointer, SmallVector<Type>(5, pointer));
+      pointer, SmallVector<Type>(6, pointer));
   auto entry = LLVM::LLVMFuncOp::create(builder, loc, kEntryName, type,
                                         LLVM::Linkage::Internal);
   Block *block = entry.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
-  // (ctx, arena, params, inputs, outputs)
-  Value params = block->getArgument(2), inputs = block->getArgument(3),
-        outputs = block->getArgument(4);
+  // (ctx, arena, params, states, inputs, outputs)
+  struct Source {
+    Value array;
+    int32_t next = 0;
+  };
+  llvm::StringMap<Source> sources;
+  sources["param"].array = block->getArgument(2);
+  sources["state"].array = block->getArgument(3);
+  sources["input"].array = block->getArgument(4);
+  Value outputs = block->getArgument(5);
+  int32_t numOutputs = 0;
   SmallVector<Value> operands{block->getArgument(0), block->getArgument(1)};
-  int32_t numParams = 0, numInputs = 0, numOutputs = 0;
   for (auto value : program->getAttrOfType<ArrayAttr>(rt::kArgumentsAttr)
                         .getAsRange<DictionaryAttr>()) {
-    bool isParam = value.getAs<StringAttr>("kind").getValue() == "param";
-    operands.push_back(loadPointer(builder, loc, isParam ? params : inputs,
-                                   isParam ? numParams++ : numInputs++));
+    Source &source = sources[value.getAs<StringAttr>("kind").getValue()];
+    operands.push_back(
+        loadPointer(builder, loc, source.array, source.next++));
   }
   for (size_t i = 0;
        i < program->getAttrOfType<ArrayAttr>(rt::kResultsAttr).size(); ++i)
@@ -122,7 +147,7 @@ void EmitDescriptorPass::emitEntry(LLVM::LLVMFuncOp program,
 
 void EmitDescriptorPass::emitProgram(LLVM::LLVMFuncOp program,
                                      GlobalBuilder &globals) {
-  std::vector<Datum> axes, inputs, outputs, params;
+  std::vector<Datum> axes, inputs, outputs, params, states;
   int64_t numRanks = 1;
   auto mesh = program->getAttrOfType<MeshAttr>(rt::kMeshAttr);
   for (MeshAxisAttr axis : mesh.getAxes()) {
@@ -133,8 +158,11 @@ void EmitDescriptorPass::emitProgram(LLVM::LLVMFuncOp program,
   }
   for (auto value : program->getAttrOfType<ArrayAttr>(rt::kArgumentsAttr)
                         .getAsRange<DictionaryAttr>()) {
-    if (value.getAs<StringAttr>("kind").getValue() == "param")
+    StringRef kind = value.getAs<StringAttr>("kind").getValue();
+    if (kind == "param")
       params.push_back(describeParam(globals, value));
+    else if (kind == "state")
+      states.push_back(describeState(globals, value));
     else
       inputs.push_back(describeTensor(globals, value));
   }
@@ -161,11 +189,12 @@ void EmitDescriptorPass::emitProgram(LLVM::LLVMFuncOp program,
   std::vector<Datum> members = {
       Datum::i32(kAbiVersion), Datum::i32(numRanks),
       Datum::pointer(globals.getString(name)), count(axes), count(inputs),
-      count(outputs), count(params)};
+      count(outputs), count(params), count(states), Datum::i32(0)};
   members.push_back(list("pplan.mesh", axes));
   members.push_back(list("pplan.inputs", inputs));
   members.push_back(list("pplan.outputs", outputs));
   members.push_back(list("pplan.params", params));
+  members.push_back(list("pplan.states", states));
   members.push_back(Datum::i64(arena));
   members.push_back(Datum::i64(kParamAlignment));
   members.push_back(

@@ -8,18 +8,11 @@
 
 #include "dtype.h"
 #include "npy.h"
+#include "random.h"
 
 #include <algorithm>
 
 namespace pplan::rt {
-
-/// SplitMix64 (Steele, Lea, Flood 2014), as a hash of a counter.
-static uint64_t mix(uint64_t X) {
-  X += 0x9e3779b97f4a7c15u;
-  X = (X ^ (X >> 30)) * 0xbf58476d1ce4e5b9u;
-  X = (X ^ (X >> 27)) * 0x94d049bb133111ebu;
-  return X ^ (X >> 31);
-}
 
 /// A value for one element: floats in [-1, 1), integers 0 or 1.
 static void randomElement(char *Out, int32_t Dtype, uint64_t Bits) {
@@ -107,6 +100,9 @@ static std::string checkFile(const pplan_tensor &T, const std::string &Path,
 }
 
 pplan_status *InputSet::open(const pplan_program &P, const Options &O) {
+  if (!O.DataFile.empty())
+    if (pplan_status *Error = Tokens.open(P, O))
+      return Error;
   Seed = O.Seed;
   Sources.resize(P.num_inputs);
   std::string Problems;
@@ -130,7 +126,7 @@ pplan_status *InputSet::open(const pplan_program &P, const Options &O) {
     note(checkFile(P.inputs[I], Path, *Sources[I].File, Sources[I].Offset));
   }
   for (int32_t I = 0; I < P.num_inputs; ++I)
-    if (!Sources[I].File && !O.RandomInputs)
+    if (!Sources[I].File && !O.RandomInputs && !Tokens.gives(I))
       note(format("input '%s' (%s %s) is not given; add --input %s=FILE.npy, or "
                   "--random-inputs SEED",
                   P.inputs[I].name, pplan_rt_dtype_name(P.inputs[I].dtype),
@@ -141,15 +137,21 @@ pplan_status *InputSet::open(const pplan_program &P, const Options &O) {
   return pplan_rt_error(PPLAN_BAD_INPUT, Problems.c_str(), nullptr);
 }
 
-void InputSet::fill(const pplan_program &P, int32_t Index, const Sizes &Coords,
-                    void *Local) const {
+pplan_status *InputSet::fill(const pplan_program &P, int32_t Index,
+                             int64_t Step, const Sizes &Coords,
+                             void *Local) const {
   const pplan_tensor &T = P.inputs[Index];
+  if (Tokens.gives(Index))
+    return Tokens.fill(P, Index, Step, Coords, Local);
+  if (Step > 0)
+    return nullptr;
   Region R = regionOf(P, T, Coords);
   const Source &S = Sources[Index];
   if (S.File)
     scatter(static_cast<char *>(Local), S.File->data() + S.Offset, T, R);
   else
     fillRandom(static_cast<char *>(Local), T, R, mix(Seed) + Index);
+  return nullptr;
 }
 
 } // namespace pplan::rt

@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "options.h"
+#include "tokens.h"
 
 #include <memory>
 
@@ -20,9 +21,12 @@ public:
   /// in the one message of PPLAN_BAD_INPUT.
   pplan_status *open(const pplan_program &P, const Options &O);
 
-  /// Fills a rank's local buffer of input `Index`.
-  void fill(const pplan_program &P, int32_t Index, const Sizes &Coords,
-            void *Local) const;
+  /// Fills a rank's local buffer of input `Index` for step `Step`, counted from
+  /// 0. What is not read from a token file stays as it was at step 0.
+  pplan_status *fill(const pplan_program &P, int32_t Index, int64_t Step,
+                     const Sizes &Coords, void *Local) const;
+  /// Tokens of a step; 0 without a token file.
+  int64_t tokensPerStep() const { return Tokens.batchTokens(); }
 
 private:
   struct Source {
@@ -30,6 +34,7 @@ private:
     uint64_t Offset = 0;
   };
   std::vector<Source> Sources;
+  TokenSet Tokens;
   uint64_t Seed = 0;
 };
 

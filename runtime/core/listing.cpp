@@ -53,11 +53,12 @@ static std::string tensorLine(const pplan_program &P, const pplan_tensor &T,
                 jsonSizes(localSizes(T)).c_str());
 }
 
-static std::string jsonTensors(const pplan_program &P, const pplan_tensor *List,
-                               int32_t Count) {
+template <typename GetTensor>
+static std::string jsonTensors(const pplan_program &P, int32_t Count,
+                               GetTensor Get) {
   std::string Out = "[\n";
   for (int32_t I = 0; I < Count; ++I)
-    Out += tensorLine(P, List[I], "", true) + (I + 1 < Count ? ",\n" : "\n");
+    Out += tensorLine(P, Get(I), "", true) + (I + 1 < Count ? ",\n" : "\n");
   return Out + "  ]";
 }
 
@@ -68,6 +69,8 @@ std::string listIO(const pplan_program &P, bool Json) {
       Out += tensorLine(P, P.inputs[I], "input", false);
     for (int32_t I = 0; I < P.num_outputs; ++I)
       Out += tensorLine(P, P.outputs[I], "output", false);
+    for (int32_t I = 0; I < P.num_states; ++I)
+      Out += tensorLine(P, P.states[I].start.tensor, "state", false);
     return Out;
   }
   std::string Mesh = "[";
@@ -78,8 +81,13 @@ std::string listIO(const pplan_program &P, bool Json) {
   return format("{\n  \"schema\": \"pplan.program-io.v1\",\n  \"name\": %s,\n"
                 "  \"num_ranks\": %d,\n  \"mesh\": %s],\n",
                 jsonString(P.name).c_str(), P.num_ranks, Mesh.c_str()) +
-         "  \"inputs\": " + jsonTensors(P, P.inputs, P.num_inputs) +
-         ",\n  \"outputs\": " + jsonTensors(P, P.outputs, P.num_outputs) +
+         "  \"inputs\": " +
+         jsonTensors(P, P.num_inputs, [&](int32_t I) { return P.inputs[I]; }) +
+         ",\n  \"outputs\": " +
+         jsonTensors(P, P.num_outputs, [&](int32_t I) { return P.outputs[I]; }) +
+         ",\n  \"states\": " +
+         jsonTensors(P, P.num_states,
+                     [&](int32_t I) { return P.states[I].start.tensor; }) +
          "\n}\n";
 }
 
@@ -87,19 +95,22 @@ std::string listMemory(const pplan_program &P, bool Json) {
   auto local = [](const pplan_tensor &T) {
     return byteSize(localSizes(T), T.dtype);
   };
-  uint64_t Inputs = 0, Outputs = 0, Params = 0;
+  uint64_t Inputs = 0, Outputs = 0, Params = 0, States = 0;
   for (int32_t I = 0; I < P.num_inputs; ++I)
     Inputs += local(P.inputs[I]);
   for (int32_t I = 0; I < P.num_outputs; ++I)
     Outputs += local(P.outputs[I]);
   for (int32_t I = 0; I < P.num_params; ++I)
     Params += local(P.params[I].tensor);
+  for (int32_t I = 0; I < P.num_states; ++I)
+    States += local(P.states[I].start.tensor);
   struct Line {
     const char *Kind;
     uint64_t Bytes;
   };
   const Line Lines[] = {{"arena", P.arena_bytes},
                         {"params", Params},
+                        {"states", States},
                         {"inputs", Inputs},
                         {"outputs", Outputs},
                         {"reserve", pplan_rt_reserve_bytes()}};

@@ -56,7 +56,9 @@ static bool applyFlag(const std::string &Name, Options &Out) {
 
 static bool takesValue(const std::string &Name) {
   for (const char *Known : {"--input", "--output", "--iterations", "--warmup",
-                            "--random-inputs", "--params-root", "--param-file"})
+                            "--random-inputs", "--params-root", "--param-file",
+                            "--steps", "--save", "--log", "--data",
+                            "--token-bytes", "--seed"})
     if (Name == Known)
       return true;
   return false;
@@ -70,7 +72,20 @@ static std::string applyValue(const std::string &Name, const std::string &Value,
     return parsePair(Value, Out.Inputs) ? "" : "NAME=FILE.npy";
   if (Name == "--param-file")
     return parsePair(Value, Out.Files.Renamed) ? "" : "OLD=NEW";
-  if (Name == "--iterations")
+  if (Name == "--log" || Name == "--data") {
+    (Name == "--log" ? Out.LogFile : Out.DataFile) = Value;
+    return Value.empty() ? "a file" : "";
+  }
+  if (Name == "--token-bytes") {
+    Out.TokenBytes = Value == "2" ? 2 : Value == "4" ? 4 : 0;
+    return Out.TokenBytes ? "" : "2 or 4";
+  }
+  if (Name == "--seed") {
+    bool IsNumber = parseNumber(Value, 0, Seed);
+    Out.Seed = static_cast<uint64_t>(Seed);
+    return IsNumber ? "" : "a number from 0";
+  }
+  if (Name == "--iterations" || Name == "--steps")
     return parseNumber(Value, 1, Out.Iterations) ? "" : "a number from 1";
   if (Name == "--warmup")
     return parseNumber(Value, 0, Out.Warmup) ? "" : "a number from 0";
@@ -79,7 +94,9 @@ static std::string applyValue(const std::string &Name, const std::string &Value,
     Out.Seed = static_cast<uint64_t>(Seed);
     return Out.RandomInputs ? "" : "a seed, a number from 0";
   }
-  (Name == "--output" ? Out.OutputDir : Out.Files.Root) = Value;
+  (Name == "--output" ? Out.OutputDir
+   : Name == "--save" ? Out.SaveDir
+                      : Out.Files.Root) = Value;
   return Value.empty() ? "a directory" : "";
 }
 
@@ -129,7 +146,19 @@ std::string helpText(const pplan_program &P, const Options &O) {
       "to 1, integers 0 or 1\n"
       "  --output DIR            write each output to DIR/NAME.npy\n"
       "  --iterations N          run N times and report the time (default 1)\n"
-      "  --warmup N              run N times before that (default 0)\n"
+      "  --warmup N              run N times before that (default 0)\n";
+  if (P.num_states)
+    Text += "  --steps N               the same as --iterations\n"
+            "  --log FILE              write a line of JSON for each step: "
+            "scalar outputs and time\n"
+            "  --data FILE             read tokens and targets of each step from "
+            "an .npy or raw file\n"
+            "  --token-bytes 2|4       size of a token in a raw file (default "
+            "2)\n"
+            "  --seed N                order of the data (default 0)\n"
+            "  --save DIR              write parameters and state to DIR after "
+            "the last step\n";
+  Text +=
       "  --profile               report the time of each op by its location\n"
       "  --list-io               list inputs and outputs with types and shapes\n"
       "  --memory                list the bytes that each rank needs\n"

@@ -22,6 +22,10 @@ struct Options {
   std::string Program; ///< argv[0]
   std::vector<std::pair<std::string, std::string>> Inputs; ///< name, file
   std::string OutputDir;                                   ///< empty: none
+  std::string DataFile; ///< --data, or empty
+  int32_t TokenBytes = 2;
+  std::string SaveDir; ///< --save, or empty
+  std::string LogFile;  ///< --log, or empty; "-" is standard output
   int64_t Iterations = 1;
   int64_t Warmup = 0;
   bool Profile = false;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sys/mman.h>
 
@@ -50,41 +51,63 @@ ParamStore::~ParamStore() {
     std::free(Entry.second.Memory);
 }
 
-pplan_status *ParamStore::open() {
-  for (int32_t I = 0; I < P.num_params; ++I) {
-    const pplan_param &Param = P.params[I];
-    if (!Param.path)
-      continue;
-    std::string File = Files.resolve(Param.path);
-    auto [It, New] = Maps.try_emplace(Param.path);
-    if (New) {
-      if (pplan_status *Error = It->second.open(File)) {
-        StatusPtr Inner(Error);
-        return makeError(PPLAN_IO, nullptr, -1,
-                         "parameter '%s': %s; if the weights have moved, give "
-                         "--params-root DIR or --param-file %s=FILE",
-                         Param.tensor.name, pplan_rt_status_message(Error),
-                         Param.path);
-      }
+pplan_status *ParamStore::openFile(const pplan_param &Param) {
+  if (!Param.path)
+    return nullptr;
+  std::string File = Files.resolve(Param.path);
+  auto [It, New] = Maps.try_emplace(Param.path);
+  if (New) {
+    if (pplan_status *Error = It->second.open(File)) {
+      StatusPtr Inner(Error);
+      return makeError(PPLAN_IO, nullptr, -1,
+                       "parameter '%s': %s; if the weights have moved, give "
+                       "--params-root DIR or --param-file %s=FILE",
+                       Param.tensor.name, pplan_rt_status_message(Error),
+                       Param.path);
     }
-    uint64_t Size = It->second.size();
-    if (Param.byte_offset > Size || Param.byte_size > Size - Param.byte_offset)
-      return makeError(
-          PPLAN_BAD_INPUT, nullptr, -1,
-          "parameter '%s' is at bytes %llu to %llu of '%s', which has %llu "
-          "bytes; is it the file that the program was compiled from?",
-          Param.tensor.name, static_cast<unsigned long long>(Param.byte_offset),
-          static_cast<unsigned long long>(Param.byte_offset + Param.byte_size),
-          File.c_str(), static_cast<unsigned long long>(Size));
   }
+  uint64_t Size = It->second.size();
+  if (Param.byte_offset > Size || Param.byte_size > Size - Param.byte_offset)
+    return makeError(
+        PPLAN_BAD_INPUT, nullptr, -1,
+        "parameter '%s' is at bytes %llu to %llu of '%s', which has %llu "
+        "bytes; is it the file that the program was compiled from?",
+        Param.tensor.name, static_cast<unsigned long long>(Param.byte_offset),
+        static_cast<unsigned long long>(Param.byte_offset + Param.byte_size),
+        File.c_str(), static_cast<unsigned long long>(Size));
   return nullptr;
 }
 
-const char *ParamStore::global(int32_t I) const {
-  const pplan_param &Param = P.params[I];
+pplan_status *ParamStore::open() {
+  for (int32_t I = 0; I < P.num_params; ++I)
+    if (pplan_status *Error = openFile(P.params[I]))
+      return Error;
+  for (int32_t I = 0; I < P.num_states; ++I)
+    if (pplan_status *Error = openFile(P.states[I].start))
+      return Error;
+  return nullptr;
+}
+
+const char *ParamStore::global(const pplan_param &Param) const {
   if (Param.data)
     return static_cast<const char *>(Param.data);
   return Maps.at(Param.path).data() + Param.byte_offset;
+}
+
+void ParamStore::begin(int32_t I, const Sizes &Coords, void *Local) const {
+  const pplan_state &State = P.states[I];
+  const pplan_tensor &T = State.start.tensor;
+  if (State.start.path || State.start.data) {
+    scatter(static_cast<char *>(Local), global(State.start), T,
+            regionOf(P, T, Coords));
+    return;
+  }
+  uint64_t Bytes = byteSize(localSizes(T), T.dtype);
+  size_t Size = pplan_rt_dtype_size(T.dtype);
+  if (!State.init)
+    std::memset(Local, 0, Bytes);
+  for (uint64_t At = 0; State.init && At < Bytes; At += Size)
+    std::memcpy(static_cast<char *>(Local) + At, State.init, Size);
 }
 
 void ParamStore::fill(Copy &C, int32_t I, const Region &R) {
@@ -101,7 +124,7 @@ void ParamStore::fill(Copy &C, int32_t I, const Region &R) {
     return;
   if (Huge) // whole ones only, so that no memory beyond the copy is touched
     madvise(C.Memory, Bytes / HugePage * HugePage, MADV_HUGEPAGE);
-  scatter(static_cast<char *>(C.Memory), global(I), Param.tensor, R);
+  scatter(static_cast<char *>(C.Memory), global(Param), Param.tensor, R);
   if (Param.path)
     Maps.at(Param.path)
         .release(Param.byte_offset, Param.byte_offset + Param.byte_size);
@@ -117,7 +140,7 @@ pplan_status *ParamStore::load(const Sizes &Coords,
     uint64_t Bytes = byteSize(localSizes(T), T.dtype);
     uint64_t Alignment =
         std::max<uint64_t>(P.param_alignment, pplan_rt_dtype_size(T.dtype));
-    const char *InPlace = global(I) + Place.ByteOffset;
+    const char *InPlace = global(P.params[I]) + Place.ByteOffset;
     if (Place.Contiguous &&
         reinterpret_cast<uintptr_t>(InPlace) % Alignment == 0) {
       std::lock_guard<std::mutex> Lock(Mutex);

@@ -35,7 +35,7 @@ struct ShardPlace {
 };
 ShardPlace placeOf(const pplan_tensor &T, const Region &R);
 
-/// The parameters of all ranks of this process. Ranks may load at once.
+/// The parameters of all ranks of this process, and how states begin. Ranks may load at once.
 class ParamStore {
 public:
   ParamStore(const pplan_program &P, const ParamFiles &Files)
@@ -45,6 +45,9 @@ public:
   /// Opens all files and checks that each holds its parameters. PPLAN_IO or
   /// PPLAN_BAD_INPUT with the parameter's name otherwise.
   pplan_status *open();
+
+  /// Fills the local buffer of state `I` of the rank at `Coords` as it begins.
+  void begin(int32_t I, const Sizes &Coords, void *Local) const;
 
   /// Pointers to the shards of the rank at `Coords`; they live as long as this.
   pplan_status *load(const Sizes &Coords, std::vector<const void *> &Pointers);
@@ -59,7 +62,9 @@ private:
     void *Memory = nullptr;
   };
 
-  const char *global(int32_t Param) const;
+  /// Opens the file of a parameter and checks its size.
+  pplan_status *openFile(const pplan_param &Param);
+  const char *global(const pplan_param &Param) const;
   void fill(Copy &C, int32_t Param, const Region &R);
 
   const pplan_program &P;

@@ -9,6 +9,8 @@
 #include "inputs.h"
 #include "npy.h"
 #include "pplan_rt.h"
+#include "safetensors.h"
+#include "steplog.h"
 
 #include <algorithm>
 #include <chrono>
@@ -32,14 +34,16 @@ struct Run {
   ParamStore Params;
   std::vector<std::unique_ptr<OutputFile>> Outputs; ///< empty: not written
   std::vector<uint64_t> DataOffsets;                ///< in the output files
+  SafetensorsWriter Saved;                          ///< open when asked for
+  StepLog Log;                                      ///< likewise
 };
 
 /// What one rank has.
 struct RankBuffers {
   ArenaPtr Arena;
   std::vector<ArenaPtr> Buffers;
-  std::vector<const void *> Params, Inputs;
-  std::vector<void *> Outputs;
+  std::vector<const void *> Params;
+  std::vector<void *> Inputs, Outputs, States;
 };
 
 pplan_status *makeBuffer(pplan_context *Ctx, const pplan_tensor &T,
@@ -66,13 +70,21 @@ pplan_status *prepareRank(Run &R, pplan_context *Ctx, const Sizes &Coords,
   for (int32_t I = 0; I < R.P.num_inputs; ++I) {
     if (pplan_status *Error = makeBuffer(Ctx, R.P.inputs[I], B, Memory))
       return Error;
-    R.Inputs.fill(R.P, I, Coords, Memory);
+    if (pplan_status *Error = R.Inputs.fill(R.P, I, 0, Coords, Memory))
+      return Error;
     B.Inputs.push_back(Memory);
   }
   for (int32_t I = 0; I < R.P.num_outputs; ++I) {
     if (pplan_status *Error = makeBuffer(Ctx, R.P.outputs[I], B, Memory))
       return Error;
     B.Outputs.push_back(Memory);
+  }
+  for (int32_t I = 0; I < R.P.num_states; ++I) {
+    if (pplan_status *Error =
+            makeBuffer(Ctx, R.P.states[I].start.tensor, B, Memory))
+      return Error;
+    R.Params.begin(I, Coords, Memory);
+    B.States.push_back(Memory);
   }
   return nullptr;
 }
@@ -82,8 +94,9 @@ constexpr char IterationLoc[] = "iteration";
 
 /// Runs the entry `Count` times; with `Seconds`, notes the time of each from the
 /// moment all ranks are ready to the moment all are done.
-pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
-                      int64_t Count, std::vector<double> *Seconds) {
+pplan_status *iterate(Run &R, pplan_context *Ctx, const Sizes &Coords,
+                      RankBuffers &B, int64_t Count,
+                      std::vector<double> *Seconds) {
   std::vector<int32_t> Axes(R.P.num_axes);
   for (int32_t A = 0; A < R.P.num_axes; ++A)
     Axes[A] = A;
@@ -93,12 +106,19 @@ pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
     return Error;
   pplan_stream *Stream = pplan_rt_default_stream(Ctx);
   for (int64_t I = 0; I < Count; ++I) {
+    // A batch is read while the others may still compute.
+    for (int32_t Input = 0; Seconds && Input < R.P.num_inputs; ++Input)
+      if (pplan_status *Error =
+              R.Inputs.fill(R.P, Input, I, Coords, B.Inputs[Input]))
+        return Error;
     if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, IterationLoc))
       return Error;
     auto Start = std::chrono::steady_clock::now();
     if (pplan_status *Error =
             R.P.entry(Ctx, pplan_rt_arena_base(B.Arena.get()), B.Params.data(),
-                      B.Inputs.data(), B.Outputs.data()))
+                      B.States.data(),
+                      const_cast<const void *const *>(B.Inputs.data()),
+                      B.Outputs.data()))
       return Error;
     if (pplan_status *Error = pplan_rt_stream_synchronize(Stream))
       return Error;
@@ -106,8 +126,10 @@ pplan_status *iterate(Run &R, pplan_context *Ctx, RankBuffers &B,
       return Error;
     std::chrono::duration<double> Time =
         std::chrono::steady_clock::now() - Start;
-    if (Seconds && pplan_rt_rank(Ctx) == 0)
-      Seconds->push_back(Time.count());
+    if (!Seconds || pplan_rt_rank(Ctx) != 0)
+      continue;
+    Seconds->push_back(Time.count());
+    R.Log.write(R.P, I + 1, Time.count(), R.Inputs.tokensPerStep(), B.Outputs);
   }
   return nullptr;
 }
@@ -120,6 +142,8 @@ void writeOutputs(Run &R, const Sizes &Coords, const RankBuffers &B) {
              static_cast<const char *>(B.Outputs[I]), T,
              regionOf(R.P, T, Coords));
   }
+  for (int32_t I = 0; R.Saved.isOpen() && I < R.P.num_states; ++I)
+    R.Saved.write(I, Coords, B.States[I]);
 }
 
 pplan_status *runRank(Run &R, pplan_context *Ctx) {
@@ -128,13 +152,13 @@ pplan_status *runRank(Run &R, pplan_context *Ctx) {
   RankBuffers B;
   if (pplan_status *Error = prepareRank(R, Ctx, Coords, B))
     return Error;
-  if (pplan_status *Error = iterate(R, Ctx, B, R.O.Warmup, nullptr))
+  if (pplan_status *Error = iterate(R, Ctx, Coords, B, R.O.Warmup, nullptr))
     return Error;
   uint64_t BytesBefore = pplan_rt_bytes_received(Ctx);
   if (R.O.Profile)
     pplan_rt_profile(Ctx, 1);
   if (pplan_status *Error =
-          iterate(R, Ctx, B, R.O.Iterations, &R.Result.Seconds))
+          iterate(R, Ctx, Coords, B, R.O.Iterations, &R.Result.Seconds))
     return Error;
   R.Result.BytesReceived[Rank] = pplan_rt_bytes_received(Ctx) - BytesBefore;
   auto &Rows = R.Result.Profiles[Rank];
@@ -150,6 +174,16 @@ pplan_status *runRank(Run &R, pplan_context *Ctx) {
 }
 
 pplan_status *createOutputs(Run &R) {
+  if (!R.O.SaveDir.empty()) {
+    if (pplan_status *Error = makeDirectory(R.O.SaveDir))
+      return Error;
+    if (pplan_status *Error =
+            R.Saved.create(R.O.SaveDir + "/checkpoint.safetensors", R.P))
+      return Error;
+  }
+  if (!R.O.LogFile.empty())
+    if (pplan_status *Error = R.Log.open(R.O.LogFile))
+      return Error;
   if (R.O.OutputDir.empty())
     return nullptr;
   if (pplan_status *Error = makeDirectory(R.O.OutputDir))
@@ -178,7 +212,7 @@ pplan_status *createOutputs(Run &R) {
 
 pplan_status *runProgram(const pplan_program &P, const Options &O,
                          RunResult &Result) {
-  Run R{P, O, Result, {}, {P, O.Files}, {}, {}};
+  Run R{P, O, Result, {}, {P, O.Files}, {}, {}, {}, {}};
   Result.Profiles.resize(P.num_ranks);
   Result.BytesReceived.resize(P.num_ranks);
   if (pplan_status *Error = R.Inputs.open(P, O))
@@ -202,6 +236,11 @@ pplan_status *runProgram(const pplan_program &P, const Options &O,
   for (auto &File : R.Outputs)
     if (pplan_status *Error = File->commit())
       return Error;
+  if (R.Saved.isOpen())
+    if (pplan_status *Error = R.Saved.commit())
+      return Error;
+  if (pplan_status *Error = R.Log.close())
+    return Error;
   return nullptr;
 }
 

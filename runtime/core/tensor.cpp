@@ -218,18 +218,26 @@ pplan_status *checkProgram(const pplan_program &P) {
   for (int32_t I = 0; I < P.num_outputs; ++I)
     if (pplan_status *Error = checkTensor(P, P.outputs[I]))
       return Error;
-  for (int32_t I = 0; I < P.num_params; ++I) {
-    const pplan_param &Param = P.params[I];
+  auto checkParam = [&](const pplan_param &Param, bool NeedsData) {
     if (pplan_status *Error = checkTensor(P, Param.tensor))
       return Error;
-    if (!Param.path == !Param.data)
+    bool HasData = Param.path || Param.data;
+    if ((Param.path && Param.data) || (NeedsData && !HasData))
       return bad(format("parameter '%s' needs either a path or data",
                         Param.tensor.name));
-    if (byteSize(globalSizes(Param.tensor), Param.tensor.dtype) !=
-        Param.byte_size)
+    if (HasData && byteSize(globalSizes(Param.tensor), Param.tensor.dtype) !=
+                       Param.byte_size)
       return bad(format("parameter '%s' has not the bytes of its shape",
                         Param.tensor.name));
-  }
+    return static_cast<pplan_status *>(nullptr);
+  };
+  for (int32_t I = 0; I < P.num_params; ++I)
+    if (pplan_status *Error = checkParam(P.params[I], /*NeedsData=*/true))
+      return Error;
+  for (int32_t I = 0; I < P.num_states; ++I)
+    if (pplan_status *Error =
+            checkParam(P.states[I].start, /*NeedsData=*/false))
+      return Error;
   return nullptr;
 }
 

@@ -34,7 +34,7 @@ const pplan_gemm_desc Gemm = {
     {0, 0, 0}, {0, 0, 0}, 1.0,       0.0, 0, 0, PPLAN_F32, 0, MatmulLoc};
 
 pplan_status *entry(pplan_context *Ctx, void *Arena, const void *const *P,
-                    const void *const *In, void *const *Out) {
+                    void *const *, const void *const *In, void *const *Out) {
   pplan_stream *Stream = pplan_rt_default_stream(Ctx);
   pplan_comm *Comm;
   if (pplan_status *Error = pplan_rt_comm(Ctx, TensorAxis, 1, &Comm))
@@ -61,5 +61,6 @@ pplan_status *entry(pplan_context *Ctx, void *Arena, const void *const *P,
 
 extern "C" const pplan_program pplan_rt_program = {
     PPLAN_RT_ABI_VERSION, 2,      "matmul", 1,      1,     1,
-    2,                    Axes,   Inputs,   Outputs, Params, 48,
-    0,                    entry,  "a test written by hand",  {}};
+    2,                    0,      0,        Axes,   Inputs, Outputs, Params,
+    nullptr,              48,     0,        entry,  "a test written by hand",
+    {}};

@@ -115,7 +115,7 @@ TEST_F(Program, ListsAndHelps) {
   expect("--help", 0,
          {"2 ranks", "\"tensor\"=2", "example:", "--input x=x.npy",
           "Exit codes"});
-  expect("--version", 0, {"matmul", "ABI version 1"});
+  expect("--version", 0, {"matmul", "ABI version 2"});
   expect("--list-io", 0,
          {"input\tx\tf32\t3x6\t[{}, {\"tensor\"}]\t3x3\n",
           "output\ty\tf32\t3x4\t[{}, {}]\t3x4\n"});

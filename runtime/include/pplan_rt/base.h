@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /** Version of this ABI; a program carries the one it was compiled against. */
-#define PPLAN_RT_ABI_VERSION 1
+#define PPLAN_RT_ABI_VERSION 2
 
 /** An error. NULL means success. */
 typedef struct pplan_status pplan_status;

@@ -52,13 +52,25 @@ typedef struct pplan_param {
   uint64_t byte_size;
 } pplan_param;
 
+/** A value that one run hands to the next: a parameter that is trained, or what
+ * an optimizer keeps. It begins with the data of `start`, as a parameter has it,
+ * or, when that has neither path nor data (and byte_size 0), with the element at
+ * `init` repeated, or with zeros when `init` is NULL too. Each rank has a buffer
+ * of its own for its part. */
+typedef struct pplan_state {
+  pplan_param start;
+  const void *init;
+} pplan_state;
+
 /** The part of the program that every rank runs, once per iteration. Pointers of
- * parameters, inputs and outputs are to the rank's local buffers, in the order of
- * the descriptor's lists. Parameters are read-only and aligned to
- * param_alignment. `arena` has arena_bytes, aligned to 64, contents unspecified.
- * Outputs must be written completely; inputs are read-only. */
+ * parameters, states, inputs and outputs are to the rank's local buffers, in the
+ * order of the descriptor's lists. Parameters are read-only and aligned to
+ * param_alignment; states are read and written, aligned to 64. `arena` has
+ * arena_bytes, aligned to 64, contents unspecified. Outputs must be written
+ * completely; inputs are read-only. */
 typedef pplan_status *(*pplan_entry_fn)(pplan_context *ctx, void *arena,
                                         const void *const *params,
+                                        void *const *states,
                                         const void *const *inputs,
                                         void *const *outputs);
 
@@ -71,15 +83,18 @@ typedef struct pplan_program {
   int32_t num_inputs;
   int32_t num_outputs;
   int32_t num_params;
+  int32_t num_states;
+  int32_t reserved; /**< 0 */
   const pplan_mesh_axis *axes;
   const pplan_tensor *inputs;
   const pplan_tensor *outputs;
   const pplan_param *params;
+  const pplan_state *states;
   uint64_t arena_bytes;     /**< per rank, workspaces included */
   uint64_t param_alignment; /**< bytes, a power of two; 0 means element size */
   pplan_entry_fn entry;
   const char *model;   /**< what it was compiled from, for --help; or NULL */
-  const void *reserved[4]; /**< NULL */
+  const void *more[4]; /**< NULL */
 } pplan_program;
 
 /** The one program of a stand-alone executable, defined by generated code. */
