@@ -81,6 +81,8 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
   Phase first, last;
   if (int code = checkOptions(options, first, last))
     return code;
+  if (int code = session.prepare())
+    return code;
   if (int code = session.loadModel())
     return code;
   Report report;

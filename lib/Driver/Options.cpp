@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Options.h"
+#include "pplan/Driver/Driver.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace pplan::driver;
@@ -109,6 +112,14 @@ static Command getCommand(Parser &parser) {
   return Command::None;
 }
 
+int pplan::driver::checkTimeout(const Options &options) {
+  if (options.timeout > 0 && std::isfinite(options.timeout))
+    return kExitDone;
+  errs() << "pplan: --timeout is " << options.timeout
+         << "; seconds above 0 are needed\n";
+  return kExitUsage;
+}
+
 bool pplan::driver::parseCommandLine(int argc, char **argv, Command &command,
                                      Options &options) {
   // Everything after `run PROG` belongs to the program.
@@ -119,6 +130,9 @@ bool pplan::driver::parseCommandLine(int argc, char **argv, Command &command,
     return true;
   }
   Parser parser;
+  cl::SetVersionPrinter([](raw_ostream &os) {
+    os << "pplan " PPLAN_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+  });
   cl::HideUnrelatedOptions(parser.category); // LLVM's own, in --help
   std::string message;
   raw_string_ostream errors(message);

@@ -32,6 +32,9 @@ struct Options {
 /// The commands.
 enum class Command { None, Import, Plan, Explain, Compile, Run, Solve };
 
+/// Returns kExitDone, or kExitUsage after a message when --timeout is no time.
+int checkTimeout(const Options &options);
+
 /// Parses the command line. Returns false after a message when it is wrong.
 bool parseCommandLine(int argc, char **argv, Command &command,
                       Options &options);

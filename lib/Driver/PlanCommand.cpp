@@ -14,6 +14,8 @@ using namespace pplan;
 using namespace pplan::driver;
 
 int pplan::driver::runPlan(const Options &options, Session &session) {
+  if (int code = session.prepare())
+    return code;
   if (int code = session.loadModel())
     return code;
   Report report;

@@ -30,7 +30,7 @@ static std::optional<int64_t> measureMemory(ModuleOp planned) {
   return report.getPeakMemory();
 }
 
-int Session::planWithinMemory(PlanOptions &planOptions, PlanSummary &summary) {
+int Session::planWithinMemory(PlanSummary &summary) {
   constexpr int maxRounds = 8;
   int64_t memory = planOptions.cluster.device.memoryBytes;
   OwningOpRef<ModuleOp> graph = module->clone();

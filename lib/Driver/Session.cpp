@@ -140,7 +140,43 @@ int Session::loadModel() {
   return module ? kExitDone : kExitBadInput;
 }
 
-int Session::loadClusterDescription(ClusterDescription &cluster) {
+/// Checks that a file can be made at `path`, before hours go into its contents.
+static int checkOutput(StringRef path) {
+  if (path.empty() || path == "-")
+    return kExitDone;
+  StringRef directory = llvm::sys::path::parent_path(path);
+  if (directory.empty())
+    directory = ".";
+  std::string why;
+  using llvm::sys::fs::AccessMode;
+  if (llvm::sys::fs::exists(path) && !llvm::sys::fs::is_directory(path) &&
+      !llvm::sys::fs::access(path, AccessMode::Write))
+    return kExitDone; // also a device
+  if (!llvm::sys::fs::is_directory(directory))
+    why = ("there is no directory '" + directory + "'").str();
+  else if (llvm::sys::fs::is_directory(path))
+    why = "it is a directory";
+  else if (llvm::sys::fs::access(directory, AccessMode::Write))
+    why = ("'" + directory + "' is not writable").str();
+  if (why.empty())
+    return kExitDone;
+  llvm::errs() << "pplan: cannot write '" << path << "': " << why << '\n';
+  return kExitBadInput;
+}
+
+int Session::prepare() {
+  auto degrees = ParallelDegrees::parse(options.parallel);
+  if (!degrees) {
+    llvm::errs() << "pplan: " << llvm::toString(degrees.takeError()) << '\n';
+    return kExitUsage;
+  }
+  if (options.devices < 1) {
+    llvm::errs() << "pplan: --devices is " << options.devices
+                 << "; at least 1 is needed\n";
+    return kExitUsage;
+  }
+  if (int code = checkTimeout(options))
+    return code;
   std::vector<std::string> dirs = {prefix + "/share/clusters",
                                    prefix + "/share/pplan/clusters",
                                    PPLAN_SOURCE_CLUSTERS};
@@ -150,20 +186,11 @@ int Session::loadClusterDescription(ClusterDescription &cluster) {
     llvm::errs() << llvm::toString(loaded.takeError()) << '\n';
     return kExitBadInput;
   }
-  cluster = std::move(*loaded);
-  if (options.devices < 1) {
-    llvm::errs() << "pplan: --devices is " << options.devices
-                 << "; at least 1 is needed\n";
-    return kExitUsage;
-  }
-  if (options.devices > cluster.numDevices()) {
-    llvm::errs() << "pplan: --devices is " << options.devices
-                 << ", but cluster '" << cluster.name << "' has "
-                 << cluster.numDevices()
-                 << " devices; use fewer, or describe a larger cluster\n";
-    return kExitBadInput;
-  }
-  return kExitDone;
+  planOptions.cluster = std::move(*loaded);
+  planOptions.devices = options.devices;
+  planOptions.parallel = *degrees;
+  planOptions.solver.timeoutSeconds = options.timeout;
+  return checkOutput(options.output);
 }
 
 /// Reports arguments and results that a program could not take or give.
@@ -189,19 +216,15 @@ static LogicalResult checkBoundary(ModuleOp module) {
 }
 
 int Session::plan(PlanSummary &summary) {
-  PlanOptions planOptions;
-  if (int code = loadClusterDescription(planOptions.cluster))
-    return code;
-  llvm::Expected<ParallelDegrees> degrees =
-      ParallelDegrees::parse(options.parallel);
-  if (!degrees) {
-    llvm::errs() << "pplan: " << llvm::toString(degrees.takeError()) << '\n';
-    return kExitUsage;
+  const ClusterDescription &cluster = planOptions.cluster;
+  if (options.devices > cluster.numDevices()) {
+    llvm::errs() << "pplan: --devices is " << options.devices
+                 << ", but cluster '" << cluster.name << "' has "
+                 << cluster.numDevices()
+                 << " devices; use fewer, or describe a larger cluster\n";
+    return kExitBadInput;
   }
-  planOptions.devices = options.devices;
-  planOptions.parallel = *degrees;
-  planOptions.solver.timeoutSeconds = options.timeout;
-  if (int code = declareForcedMesh(planOptions))
+  if (int code = declareForcedMesh())
     return code;
   if (int code = applyPins())
     return code;
@@ -211,10 +234,10 @@ int Session::plan(PlanSummary &summary) {
     return kExitBadInput;
   if (failed(checkGraph(*module)) || failed(checkBoundary(*module)))
     return kExitBadInput;
-  return planWithinMemory(planOptions, summary);
+  return planWithinMemory(summary);
 }
 
-int Session::declareForcedMesh(const PlanOptions &planOptions) {
+int Session::declareForcedMesh() {
   if (!planOptions.parallel.isForced() || lookupMesh(*module, nullptr))
     return kExitDone;
   return succeeded(declareMesh(*module, planOptions)) ? kExitDone

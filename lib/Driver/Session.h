@@ -32,9 +32,11 @@ public:
   Session(const Options &options, std::string executable);
 
   /// Each returns kExitDone or the exit code after a message.
+  /// Checks what is asked for before anything is read that takes long: degrees,
+  /// devices, cluster, timeout, output.
+  int prepare();
   int loadModel();
   int applyPins();
-  int loadClusterDescription(ClusterDescription &cluster);
   int plan(PlanSummary &summary);
   /// Runs the pass pipeline of partition, memory or lower. When it refuses a
   /// module that was read after planning (`isOwnModule` is false), the text is at
@@ -50,10 +52,11 @@ public:
 
 private:
   bool isOnnx();
-  int declareForcedMesh(const PlanOptions &planOptions);
-  int planWithinMemory(PlanOptions &planOptions, PlanSummary &summary);
+  int declareForcedMesh();
+  int planWithinMemory(PlanSummary &summary);
 
   const Options &options;
+  PlanOptions planOptions;
   std::string prefix; ///< directory above bin/
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::MLIRContext> context;

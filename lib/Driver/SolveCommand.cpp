@@ -36,6 +36,8 @@ static void printJson(const IntraOpProblem &problem,
 }
 
 int pplan::driver::runSolve(const Options &options) {
+  if (int code = checkTimeout(options))
+    return code;
   auto fail = [](llvm::Error error) {
     llvm::errs() << llvm::toString(std::move(error)) << '\n';
     return kExitBadInput;
