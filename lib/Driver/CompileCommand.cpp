@@ -115,6 +115,8 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
     int code = kExitDone;
     if (phase == Phase::Link) {
       code = link(options, session, /*isOwnModule=*/first <= Phase::Plan);
+    } else if (phase == Phase::Train) {
+      code = session.train();
     } else if (phase == Phase::Plan) {
       code = session.plan(report.plan);
     } else if (phase != Phase::Import) {

@@ -70,6 +70,20 @@ struct Parser {
                "data, tensor, rest (with --parallel) or those of the model's mesh"),
       cl::value_desc("NAME=[{\"data\"}, {}]"), cl::sub(plan), cl::sub(compile),
       cl::cat(category)};
+  cl::opt<std::string> train{
+      "train",
+      cl::desc("Make a training step: optimizer (sgd, adam, adamw, lion, "
+               "adafactor) and its options, as in "
+               "adamw,lr=3e-4,weight-decay=0.1,clip-norm=1"),
+      cl::value_desc("OPTIMIZER,..."), cl::ValueOptional, cl::sub(plan),
+      cl::sub(compile), cl::cat(category)};
+  cl::opt<int64_t> microBatches{
+      "micro-batches", cl::desc("Micro-batches of a training step"),
+      cl::init(1), cl::sub(plan), cl::sub(compile), cl::cat(category)};
+  cl::opt<std::string> logits{
+      "logits",
+      cl::desc("Output that has the logits, for the loss of a training step"),
+      cl::init(""), cl::sub(plan), cl::sub(compile), cl::cat(category)};
   cl::opt<double> timeout{"timeout",
                           cl::desc("Seconds that the search may take"),
                           cl::init(60), cl::sub(plan), cl::sub(compile),
@@ -164,6 +178,10 @@ bool pplan::driver::parseCommandLine(int argc, char **argv, Command &command,
   options.devices = parser.devices;
   options.parallel = parser.parallel;
   options.pins.assign(parser.pins.begin(), parser.pins.end());
+  if (parser.train.getNumOccurrences())
+    options.train = parser.train;
+  options.microBatches = parser.microBatches;
+  options.logits = parser.logits;
   options.timeout = parser.timeout;
   options.json = parser.json;
   options.target = parser.target;

@@ -8,6 +8,7 @@
 #define PPLAN_LIB_DRIVER_OPTIONS_H
 
 #include "llvm/Support/CommandLine.h"
+#include <optional>
 #include <string>
 
 namespace pplan::driver {
@@ -22,6 +23,9 @@ struct Options {
   int64_t devices = 1;
   std::string parallel;
   std::vector<std::string> pins;
+  std::optional<std::string> train; ///< of the optimizer; none: inference
+  int64_t microBatches = 1;
+  std::string logits;
   double timeout = 60;
   bool json = false;
   std::string target;

@@ -18,6 +18,8 @@ int pplan::driver::runPlan(const Options &options, Session &session) {
     return code;
   if (int code = session.loadModel())
     return code;
+  if (int code = session.train())
+    return code;
   Report report;
   if (int code = session.plan(report.plan))
     return code;

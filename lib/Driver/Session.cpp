@@ -29,7 +29,7 @@ using namespace pplan;
 using namespace pplan::driver;
 
 static constexpr llvm::StringLiteral kPhaseNames[kNumPhases] = {
-    "import", "plan", "partition", "memory", "lower", "link"};
+    "import", "train", "plan", "partition", "memory", "lower", "link"};
 
 StringRef pplan::driver::getPhaseName(Phase phase) {
   return kPhaseNames[static_cast<int>(phase)];

@@ -20,8 +20,8 @@ namespace pplan::driver {
 
 /// The phases in order. Train, pipeline and schedule are the identity for an
 /// inference model of one stage and are not listed.
-enum class Phase { Import, Plan, Partition, Memory, Lower, Link };
-inline constexpr int kNumPhases = 6;
+enum class Phase { Import, Train, Plan, Partition, Memory, Lower, Link };
+inline constexpr int kNumPhases = 7;
 llvm::StringRef getPhaseName(Phase phase);
 std::optional<Phase> parsePhase(llvm::StringRef name);
 
@@ -37,6 +37,8 @@ public:
   int prepare();
   int loadModel();
   int applyPins();
+  /// Makes a training step of the model, if one is asked for.
+  int train();
   int plan(PlanSummary &summary);
   /// Runs the pass pipeline of partition, memory or lower. When it refuses a
   /// module that was read after planning (`isOwnModule` is false), the text is at

@@ -16,11 +16,12 @@ namespace pplan {
 } // namespace pplan
 
 void pplan::buildTrainPipeline(OpPassManager &manager,
-                               const TrainingOptions &options) {
+                               const TrainingOptions &options,
+                               std::unique_ptr<Pass> optimizer) {
   manager.addPass(createAppendLoss(options.loss));
   // Now the function returns a scalar loss.
   manager.addPass(createDifferentiate(options.gradient));
-  manager.addPass(createAddOptimizer(options.optimizer));
+  manager.addPass(std::move(optimizer));
   // Now it is a training step. Its loss and the loss's gradient begin alike.
   manager.addPass(createExpandLosses());
   manager.addPass(createCanonicalizerPass());
@@ -31,5 +32,7 @@ void pplan::registerTrainingPasses() {
   registerPPlanTrainingPasses();
   PassPipelineRegistration<>(
       "pplan-phase-train", "A model to a training step",
-      [](OpPassManager &manager) { buildTrainPipeline(manager, {}); });
+      [](OpPassManager &manager) {
+        buildTrainPipeline(manager, {}, createAddOptimizer());
+      });
 }

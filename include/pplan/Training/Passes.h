@@ -20,12 +20,13 @@ namespace pplan {
 struct TrainingOptions {
   AppendLossOptions loss;
   DifferentiateOptions gradient;
-  AddOptimizerOptions optimizer;
 };
 
-/// Appends the train phase: a model to a training step.
+/// Appends the train phase: a model to a training step. `optimizer` is a
+/// pplan-add-optimizer.
 void buildTrainPipeline(mlir::OpPassManager &manager,
-                        const TrainingOptions &options);
+                        const TrainingOptions &options,
+                        std::unique_ptr<mlir::Pass> optimizer);
 
 /// Registers the passes and the pipeline `pplan-phase-train`.
 void registerTrainingPasses();
