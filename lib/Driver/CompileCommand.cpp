@@ -77,6 +77,20 @@ static int checkOptions(const Options &options, Phase &first, Phase &last) {
   return kExitDone;
 }
 
+/// A plan whose mesh was edited after planning runs on that mesh; what was
+/// predicted for another is not said of it.
+static void noteEdits(ModuleOp module, PlanSummary &plan) {
+  decltype(plan.mesh) mesh;
+  if (MeshOp op = lookupMesh(module, nullptr))
+    for (MeshAxisAttr axis : op.getShape().getAxes())
+      mesh.emplace_back(axis.getName().str(), axis.getSize());
+  if (mesh == plan.mesh)
+    return;
+  llvm::errs() << "pplan: warning: the mesh was edited after planning; the "
+                  "times below were predicted for the old one\n";
+  plan.mesh = mesh;
+}
+
 int pplan::driver::runCompile(const Options &options, Session &session) {
   Phase first, last;
   if (int code = checkOptions(options, first, last))
@@ -89,6 +103,7 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
   // A plan says so itself.
   if (std::optional<PlanSummary> plan = PlanSummary::get(session.getModule())) {
     report.plan = *plan;
+    noteEdits(session.getModule(), report.plan);
     if (options.compileFrom.empty()) {
       first = Phase::Partition;
       int64_t planned = 1;

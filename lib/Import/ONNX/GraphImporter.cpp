@@ -123,8 +123,10 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &node) {
       return emitter.error()
              << "operand '" << input
              << "' is not an input, a weight or the result of an earlier node";
-    if (named->poisoned)
+    if (named->poisoned) {
+      ++unexamined[node.op_type()];
       return poisonOutputs(node);
+    }
     inputs.push_back(named->value);
   }
   if (isCall)
@@ -315,6 +317,14 @@ LogicalResult GraphImporter::reportUnsupported() {
     diag.attachNote(file.getLoc(entry.firstNode))
         << key << ": " << entry.count << (entry.count == 1 ? " node" : " nodes")
         << ", the first is '" << entry.firstNode << "'";
+  if (!unexamined.empty()) {
+    // These operators can be imported, but not in all their forms.
+    auto &note = diag.attachNote(file.getLoc())
+                 << "not examined, because they use results of the above: ";
+    llvm::interleaveComma(unexamined, note, [&](const auto &entry) {
+      note << entry.first << " (" << entry.second << ")";
+    });
+  }
   return diag;
 }
 

@@ -123,6 +123,8 @@ private:
   int64_t nodeCount = 0;        ///< nodes imported so far
   int64_t inlinedBytes = 0;     ///< copied by inlining so far
   int64_t unsupportedCount = 0; ///< nodes noted as unsupported so far
+  /// Nodes that use their results, by name of operator.
+  llvm::MapVector<std::string, int64_t, llvm::StringMap<unsigned>> unexamined;
   /// Opsets that a model-local function imports, while it is inlined.
   const onnx::FunctionProto *callee = nullptr;
 

@@ -12,9 +12,11 @@ using namespace pplan;
 using namespace pplan::test;
 
 namespace {
-/// A module of one operation whose operands are the arguments.
+/// A module of one operation whose operands are the arguments. Sizes are `size`,
+/// or random when it is 0.
 struct SingleOp {
-  SingleOp(const OpCase &opCase, ArrayRef<int64_t> meshSizes, Random &random)
+  SingleOp(const OpCase &opCase, ArrayRef<int64_t> meshSizes, Random &random,
+           int64_t size = 0)
       : m(&getContext(), meshSizes) {
     Value result = opCase.build(
         m,
@@ -22,7 +24,7 @@ struct SingleOp {
           return m.addArgument(RankedTensorType::get(shape, element),
                                TensorSharding::getReplicated(shape.size()));
         },
-        [&] { return pick(random, 1, 9); });
+        [&] { return size ? size : pick(random, 1, 9); });
     op = result.getDefiningOp();
     m.finish({result},
              {TensorSharding::getReplicated(getTensorType(result).getRank())});
@@ -62,37 +64,57 @@ void forEachFactorAxes(size_t numFactors, const DeviceMesh &mesh,
 
 } // namespace
 
+/// Checks an operation under every sharding that its rule allows; returns how
+/// many there are.
+static int64_t checkEverySharding(SingleOp &single, const OpCase &opCase,
+                                  Random &random) {
+  ShardingRule rule = cast<ShardableOpInterface>(single.op).getShardingRule();
+  int64_t count = 0;
+  forEachFactorAxes(
+      rule.factors.size(), single.m.mesh, [&](const FactorAxes &axes) {
+        if (::testing::Test::HasFailure())
+          return;
+        SmallVector<TensorSharding> operands;
+        for (auto [id, list] : llvm::enumerate(axes))
+          if (!list.empty() && rule.factors[id].kind == FactorKind::Replicated)
+            return;
+        for (const TensorFactors &dims : rule.operands) {
+          auto sharding = projectFactors(rule, dims, axes, single.m.mesh);
+          if (!sharding)
+            return;
+          operands.push_back(*sharding);
+        }
+        auto result = projectResult(rule, 0, axes, single.m.mesh);
+        if (!result)
+          return;
+        single.annotate(operands, *result);
+        std::string error = checkSharded(*single.m.module, random);
+        EXPECT_TRUE(error.empty()) << opCase.name << ": " << error;
+        ++count;
+      });
+  return count;
+}
+
 TEST(Ops, EveryShardingOfTheRule) {
   Random random(3);
   for (const OpCase &opCase : getOpCases())
     for (std::vector<int64_t> sizes :
          {std::vector<int64_t>{2}, {3}, {2, 2}, {2, 4}}) {
       SingleOp single(opCase, sizes, random);
-      ShardingRule rule =
-          cast<ShardableOpInterface>(single.op).getShardingRule();
-      forEachFactorAxes(
-          rule.factors.size(), single.m.mesh, [&](const FactorAxes &axes) {
-            if (::testing::Test::HasFailure())
-              return;
-            SmallVector<TensorSharding> operands;
-            for (auto [id, list] : llvm::enumerate(axes))
-              if (!list.empty() &&
-                  rule.factors[id].kind == FactorKind::Replicated)
-                return;
-            for (const TensorFactors &dims : rule.operands) {
-              auto sharding = projectFactors(rule, dims, axes, single.m.mesh);
-              if (!sharding)
-                return;
-              operands.push_back(*sharding);
-            }
-            auto result = projectResult(rule, 0, axes, single.m.mesh);
-            if (!result)
-              return;
-            single.annotate(operands, *result);
-            std::string error = checkSharded(*single.m.module, random);
-            EXPECT_TRUE(error.empty()) << opCase.name << ": " << error;
-          });
+      checkEverySharding(single, opCase, random);
     }
+}
+
+TEST(Ops, EverySizeOverEveryNumberOfDevices) {
+  Random random(5);
+  int64_t count = 0;
+  for (const OpCase &opCase : getOpCases())
+    for (int64_t devices = 1; devices <= 9; ++devices)
+      for (int64_t size = 1; size <= 9; ++size) {
+        SingleOp single(opCase, {devices}, random, size);
+        count += checkEverySharding(single, opCase, random);
+      }
+  RecordProperty("shardings", std::to_string(count));
 }
 
 TEST(Ops, AnySharding) {

@@ -25,7 +25,8 @@ static std::string checkReshard(ArrayRef<int64_t> meshSizes,
 TEST(Reshard, EveryPairOfOneDimension) {
   Random random(1);
   for (std::vector<int64_t> sizes :
-       {std::vector<int64_t>{2}, {3}, {5}, {2, 2}, {2, 4}, {3, 2}, {1, 3}}) {
+       {std::vector<int64_t>{1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9},
+        {2, 2}, {2, 3}, {2, 4}, {3, 2}, {1, 3}}) {
     DeviceMesh mesh{{sizes.begin(), sizes.end()}};
     for (ReductionKind kind : {ReductionKind::Sum, ReductionKind::Max})
       for (const TensorSharding &from : getAllShardings(1, mesh, kind))
