@@ -40,7 +40,7 @@ static int link(const Options &options, Session &session, bool isOwnModule) {
 }
 
 /// Checks the options that only compile has.
-static int checkOptions(const Options &options, Phase &first, Phase &last) {
+static int checkOptions(const Options &options, CompilerPhase &first, CompilerPhase &last) {
   if (options.target != "cpu") {
     llvm::errs() << "pplan compile: unknown target '" << options.target
                  << "'; this version has cpu\n";
@@ -51,16 +51,16 @@ static int checkOptions(const Options &options, Phase &first, Phase &last) {
                  << "'; 'native' is the one of this machine\n";
     return kExitUsage;
   }
-  first = Phase::Import;
-  last = Phase::Link;
+  first = CompilerPhase::Import;
+  last = CompilerPhase::Link;
   if (!options.compileFrom.empty()) {
-    std::optional<Phase> from = parsePhase(options.compileFrom);
+    std::optional<CompilerPhase> from = parsePhase(options.compileFrom);
     if (!from)
       return kExitUsage;
-    first = static_cast<Phase>(static_cast<int>(*from) + 1);
+    first = static_cast<CompilerPhase>(static_cast<int>(*from) + 1);
   }
   if (!options.compileTo.empty()) {
-    std::optional<Phase> to = parsePhase(options.compileTo);
+    std::optional<CompilerPhase> to = parsePhase(options.compileTo);
     if (!to)
       return kExitUsage;
     last = *to;
@@ -70,7 +70,7 @@ static int checkOptions(const Options &options, Phase &first, Phase &last) {
                  << options.compileFrom << " to " << getPhaseName(last) << '\n';
     return kExitUsage;
   }
-  if (last == Phase::Link && options.output.empty()) {
+  if (last == CompilerPhase::Link && options.output.empty()) {
     llvm::errs() << "pplan compile: -o PROG is missing\n";
     return kExitUsage;
   }
@@ -92,7 +92,7 @@ static void noteEdits(ModuleOp module, PlanSummary &plan) {
 }
 
 int pplan::driver::runCompile(const Options &options, Session &session) {
-  Phase first, last;
+  CompilerPhase first, last;
   if (int code = checkOptions(options, first, last))
     return code;
   if (int code = session.prepare())
@@ -105,7 +105,7 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
     report.plan = *plan;
     noteEdits(session.getModule(), report.plan);
     if (options.compileFrom.empty()) {
-      first = Phase::Partition;
+      first = CompilerPhase::Partition;
       int64_t planned = 1;
       if (MeshOp mesh = lookupMesh(session.getModule(), nullptr))
         planned = mesh.getShape().getNumDevices();
@@ -126,24 +126,24 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
     }
   for (int index = static_cast<int>(first); index <= static_cast<int>(last);
        ++index) {
-    Phase phase = static_cast<Phase>(index);
+    CompilerPhase phase = static_cast<CompilerPhase>(index);
     int code = kExitDone;
-    if (phase == Phase::Link) {
-      code = link(options, session, /*isOwnModule=*/first <= Phase::Plan);
-    } else if (phase == Phase::Train) {
+    if (phase == CompilerPhase::Link) {
+      code = link(options, session, /*isOwnModule=*/first <= CompilerPhase::Plan);
+    } else if (phase == CompilerPhase::Train) {
       code = session.train();
-    } else if (phase == Phase::Plan) {
+    } else if (phase == CompilerPhase::Plan) {
       code = session.plan(report.plan);
-    } else if (phase != Phase::Import) {
-      code = session.runPhase(phase, /*isOwnModule=*/first <= Phase::Plan);
+    } else if (phase != CompilerPhase::Import) {
+      code = session.runPhase(phase, /*isOwnModule=*/first <= CompilerPhase::Plan);
     }
     if (code)
       return code;
-    if (phase == Phase::Partition)
+    if (phase == CompilerPhase::Partition)
       report.addCollectives(session.getModule());
-    if (phase == Phase::Memory)
+    if (phase == CompilerPhase::Memory)
       report.addMemory(session.getModule());
-    if (!options.dumpPhasesTo.empty() && phase != Phase::Link) {
+    if (!options.dumpPhasesTo.empty() && phase != CompilerPhase::Link) {
       SmallString<128> path(options.dumpPhasesTo);
       std::string name;
       llvm::raw_string_ostream(name)
@@ -153,7 +153,7 @@ int pplan::driver::runCompile(const Options &options, Session &session) {
         return code;
     }
   }
-  if (last != Phase::Link)
+  if (last != CompilerPhase::Link)
     return session.writeModule(options.output.empty() ? "-" : options.output);
   if (options.json) {
     llvm::json::OStream json(llvm::outs(), 2);

@@ -73,13 +73,17 @@ struct Parser {
   cl::opt<std::string> train{
       "train",
       cl::desc("Make a training step: optimizer (sgd, adam, adamw, lion, "
-               "adafactor) and its options, as in "
+               "adafactor) and its options, as in --train="
                "adamw,lr=3e-4,weight-decay=0.1,clip-norm=1"),
       cl::value_desc("OPTIMIZER,..."), cl::ValueOptional, cl::sub(plan),
       cl::sub(compile), cl::cat(category)};
   cl::opt<int64_t> microBatches{
       "micro-batches", cl::desc("Micro-batches of a training step"),
       cl::init(1), cl::sub(plan), cl::sub(compile), cl::cat(category)};
+  cl::list<std::string> frozen{
+      "frozen", cl::desc("Parameter that a training step leaves as it is"),
+      cl::value_desc("NAME"), cl::sub(plan), cl::sub(compile),
+      cl::cat(category)};
   cl::opt<std::string> logits{
       "logits",
       cl::desc("Output that has the logits, for the loss of a training step"),
@@ -181,6 +185,7 @@ bool pplan::driver::parseCommandLine(int argc, char **argv, Command &command,
   if (parser.train.getNumOccurrences())
     options.train = parser.train;
   options.microBatches = parser.microBatches;
+  options.frozen.assign(parser.frozen.begin(), parser.frozen.end());
   options.logits = parser.logits;
   options.timeout = parser.timeout;
   options.json = parser.json;

@@ -25,6 +25,7 @@ struct Options {
   std::vector<std::string> pins;
   std::optional<std::string> train; ///< of the optimizer; none: inference
   int64_t microBatches = 1;
+  std::vector<std::string> frozen;
   std::string logits;
   double timeout = 60;
   bool json = false;

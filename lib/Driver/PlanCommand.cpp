@@ -29,10 +29,10 @@ int pplan::driver::runPlan(const Options &options, Session &session) {
     if (int code = session.writeModule(toStdout ? "-" : options.output))
       return code;
 
-  if (int code = session.runPhase(Phase::Partition))
+  if (int code = session.runPhase(CompilerPhase::Partition))
     return code;
   report.addCollectives(session.getModule());
-  if (int code = session.runPhase(Phase::Memory))
+  if (int code = session.runPhase(CompilerPhase::Memory))
     return code;
   report.addMemory(session.getModule());
   if (options.json) {

@@ -31,14 +31,14 @@ using namespace pplan::driver;
 static constexpr llvm::StringLiteral kPhaseNames[kNumPhases] = {
     "import", "train", "plan", "partition", "memory", "lower", "link"};
 
-StringRef pplan::driver::getPhaseName(Phase phase) {
+StringRef pplan::driver::getPhaseName(CompilerPhase phase) {
   return kPhaseNames[static_cast<int>(phase)];
 }
 
-std::optional<Phase> pplan::driver::parsePhase(StringRef name) {
+std::optional<CompilerPhase> pplan::driver::parsePhase(StringRef name) {
   for (int i = 0; i < kNumPhases; ++i)
     if (kPhaseNames[i] == name)
-      return static_cast<Phase>(i);
+      return static_cast<CompilerPhase>(i);
   llvm::errs() << "pplan: unknown phase '" << name << "'; the phases are ";
   llvm::interleaveComma(kPhaseNames, llvm::errs());
   llvm::errs() << '\n';
@@ -250,13 +250,13 @@ static int blame(bool isOwnModule, unsigned numErrors) {
   return isOwnModule || numErrors == 0 ? kExitBug : kExitBadInput;
 }
 
-int Session::runPhase(Phase phase, bool isOwnModule) {
+int Session::runPhase(CompilerPhase phase, bool isOwnModule) {
   PassManager manager(context.get());
   switch (phase) {
-  case Phase::Partition:
+  case CompilerPhase::Partition:
     buildPartitionPipeline(manager);
     break;
-  case Phase::Memory:
+  case CompilerPhase::Memory:
     buildMemoryPipeline(manager, MemoryPipelineOptions());
     break;
   default:

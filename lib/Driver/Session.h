@@ -20,10 +20,10 @@ namespace pplan::driver {
 
 /// The phases in order. Train, pipeline and schedule are the identity for an
 /// inference model of one stage and are not listed.
-enum class Phase { Import, Train, Plan, Partition, Memory, Lower, Link };
+enum class CompilerPhase { Import, Train, Plan, Partition, Memory, Lower, Link };
 inline constexpr int kNumPhases = 7;
-llvm::StringRef getPhaseName(Phase phase);
-std::optional<Phase> parsePhase(llvm::StringRef name);
+llvm::StringRef getPhaseName(CompilerPhase phase);
+std::optional<CompilerPhase> parsePhase(llvm::StringRef name);
 
 class Session {
 public:
@@ -43,7 +43,7 @@ public:
   /// Runs the pass pipeline of partition, memory or lower. When it refuses a
   /// module that was read after planning (`isOwnModule` is false), the text is at
   /// fault, not pplan.
-  int runPhase(Phase phase, bool isOwnModule = true);
+  int runPhase(CompilerPhase phase, bool isOwnModule = true);
   int writeModule(llvm::StringRef path);
 
   mlir::ModuleOp getModule() { return *module; }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Session.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
 #include "pplan/Training/Passes.h"
@@ -45,6 +46,7 @@ int Session::train() {
   TrainingOptions training;
   training.loss.logits = options.logits;
   training.gradient.microBatches = options.microBatches;
+  training.gradient.frozen.assign(options.frozen.begin(), options.frozen.end());
   PassManager manager(context.get());
   buildTrainPipeline(manager, training, std::move(optimizer));
   return succeeded(manager.run(*module)) ? kExitDone : kExitBadInput;

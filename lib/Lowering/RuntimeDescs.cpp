@@ -110,10 +110,9 @@ private:
 FailureOr<Datum> pplan::getAttentionDesc(rt::AttentionOp op,
                                          FlatSymbolRefAttr name) {
   AttentionDesc desc;
+  Value tensors[] = {op.getQuery(), op.getKey(), op.getValue(), op.getInit()};
   for (auto [tensor, layout] :
-       llvm::zip(ArrayRef<Value>{op.getQuery(), op.getKey(), op.getValue(),
-                                 op.getInit()},
-                 op.getLayouts().getAsValueRange<StringAttr>()))
+       llvm::zip(tensors, op.getLayouts().getAsValueRange<StringAttr>()))
     if (failed(desc.add(op, tensor, layout)))
       return failure();
   return desc.getForward(op, name);

@@ -157,6 +157,18 @@ LogicalResult Differentiator::run(Value loss) {
   return success();
 }
 
+/// True for a tensor that only masks attention: exporters keep masks among the
+/// weights, but nobody trains one.
+static bool isMask(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUses(), [&](OpOperand &use) {
+           auto attention = dyn_cast<AttentionOp>(use.getOwner());
+           return attention && attention.getMask() == value &&
+                  attention.getQuery() != value && attention.getKey() != value &&
+                  attention.getValue() != value;
+         });
+}
+
 namespace {
 struct DifferentiatePass : pplan::impl::DifferentiateBase<DifferentiatePass> {
   using DifferentiateBase::DifferentiateBase;
@@ -209,7 +221,7 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     StringRef name =
         lookupArgumentName(function, argument.getArgNumber(), kParamAttr);
-    if (name.empty() || fixed.contains(name) ||
+    if (name.empty() || fixed.contains(name) || isMask(argument) ||
         !isDifferentiable(argument.getType()))
       continue;
     trained.push_back({argument, name});

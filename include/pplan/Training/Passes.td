@@ -31,6 +31,7 @@ def Differentiate : Pass<"pplan-differentiate", "::mlir::ModuleOp"> {
     on parameters only count as weight gradients and never feed an input
     gradient.
 
+    Parameters that only mask attention are left as they are.
     Fails, naming the operation, when a parameter reaches the loss through an
     operation without a gradient.
   }];
