@@ -14,6 +14,9 @@
 #include "pplan/Training/Gradient.h"
 #include "pplan/Training/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
@@ -25,6 +28,10 @@ void pplan::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void pplan::registerAllPasses() {
   mlir::registerTransformsPasses();
+  // Upstream's that the phases contain, so that reproducers run.
+  mlir::registerConversionPasses();
+  mlir::affine::registerAffinePasses();
+  mlir::memref::registerMemRefPasses();
   registerImportPasses();
   registerTrainingPasses();
   registerPlannerPasses();

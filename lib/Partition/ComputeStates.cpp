@@ -201,6 +201,8 @@ LogicalResult DeviceStates::checkAgainstRule(Operation *op,
     return failure();
   }
   for (auto [index, operand] : llvm::enumerate(operands)) {
+    if (!readsPadding(op, index))
+      continue;
     int dim = findUnsafeDim(rule, rule.operands[index], *axes, operand,
                             isRangeChecked, mesh);
     if (dim >= 0)

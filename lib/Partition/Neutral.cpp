@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "pplan/Partition/Neutral.h"
+#include "pplan/Dialect/PPlan/PPlan.h"
 #include "llvm/ADT/APFloat.h"
 
 using namespace mlir;
@@ -39,4 +40,8 @@ TypedAttr pplan::getNeutralElement(ReductionKind kind, Type element) {
                                         : APInt::getMaxValue(bits));
   return IntegerAttr::get(type, isLow ? APInt::getSignedMinValue(bits)
                                       : APInt::getSignedMaxValue(bits));
+}
+
+bool pplan::readsPadding(Operation *op, unsigned operand) {
+  return !isa<ScatterAddOp>(op) || operand != 0;
 }

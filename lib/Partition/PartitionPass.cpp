@@ -167,7 +167,9 @@ private:
   /// ranges of two devices do not overlap.
   void maskPadding(Operation *op, const ShardingRule &rule,
                    const FactorAxes &axes, SmallVector<Value> &values) {
-    for (auto [index, dims] : llvm::enumerate(rule.operands))
+    for (auto [index, dims] : llvm::enumerate(rule.operands)) {
+      if (!readsPadding(op, index))
+        continue;
       for (auto [dim, factors] : llvm::enumerate(dims))
         for (int id : factors) {
           const Factor &factor = rule.factors[id];
@@ -176,11 +178,18 @@ private:
               (isa<GatherOp>(op) && isFlat(factor.size, axes[id], mesh.sizes)))
             continue;
           Type element = getTensorType(values[index]).getElementType();
+          // A dimension of several factors is split by the axes of all.
+          AxisList all;
+          for (int part : factors)
+            llvm::append_range(all, axes[part]);
           values[index] = spmd::MaskPaddingOp::create(
               builder, op->getLoc(), values[index].getType(), values[index],
-              dim, factor.size, getNeutralElement(factor.combiner, element),
-              mesh.name.getValue(), spmd::getAxisNames(axes[id], mesh.attr));
+              dim, getTensorType(op->getOperand(index)).getDimSize(dim),
+              getNeutralElement(factor.combiner, element),
+              mesh.name.getValue(), spmd::getAxisNames(all, mesh.attr));
+          break;
         }
+    }
   }
 
   /// Says on the operation what its result is. Constants are merged whatever

@@ -17,6 +17,11 @@ namespace pplan {
 /// sum of i1 is an exclusive or, its maximum an or. Null for other types.
 mlir::TypedAttr getNeutralElement(ReductionKind kind, mlir::Type element);
 
+/// Whether what lies in the padding of an operand can reach the result through a
+/// reduction. Rows that scatter_add adds are 0 in the padding, wherever the
+/// indices there point.
+bool readsPadding(mlir::Operation *op, unsigned operand);
+
 } // namespace pplan
 
 #endif // PPLAN_PARTITION_NEUTRAL_H

@@ -129,8 +129,13 @@ static void buildRandomOp(ModuleBuilder &m, Random &random) {
         return argument;
       },
       [&] { return pick(random, 1, 9); });
-  m.annotate(result, getAny(result));
-  m.finish({result}, {getAny(result)});
+  SmallVector<Value> values(result.getDefiningOp()->getResults());
+  SmallVector<TensorSharding> shardings;
+  for (Value value : values) {
+    m.annotate(value, getAny(value));
+    shardings.push_back(getAny(value));
+  }
+  m.finish(values, shardings);
 }
 
 TEST(Mutations, EveryChangedCollectiveIsRejected) {

@@ -81,8 +81,10 @@ static OpCase makeReshape(const char *name, std::vector<std::vector<int>> from,
           }};
 }
 
+/// Attention, or its gradient.
 static OpCase makeAttention(const char *name, bool causal, bool hasMask,
-                            std::vector<StringRef> layouts) {
+                            std::vector<StringRef> layouts,
+                            bool isBackward = false) {
   return {name, [=](ModuleBuilder &m, Take take, Size size) -> Value {
             int64_t b = size() % 3 + 1, g = size() % 4 + 1, r = size() % 3 + 1,
                     t = size() % 4 + 1, s = t + size() % 2, d = 2, e = 3;
@@ -105,11 +107,18 @@ static OpCase makeAttention(const char *name, bool causal, bool hasMask,
               mask = take({b, 1, t, s}, element);
             auto type = RankedTensorType::get(getShape(layouts[3], g * r, t, e),
                                               element);
+            FloatAttr scale = m.builder.getF64FloatAttr(0.5);
+            UnitAttr isCausal = causal ? m.builder.getUnitAttr() : UnitAttr();
+            ArrayAttr names = m.builder.getStrArrayAttr(layouts);
+            if (isBackward)
+              return AttentionBackwardOp::create(
+                         m.builder, m.loc,
+                         TypeRange{q.getType(), k.getType(), v.getType()}, q, k,
+                         v, mask, take(type.getShape(), element), scale,
+                         isCausal, names)
+                  .getResult(0);
             return AttentionOp::create(m.builder, m.loc, type, q, k, v, mask,
-                                       m.builder.getF64FloatAttr(0.5),
-                                       causal ? m.builder.getUnitAttr()
-                                              : UnitAttr(),
-                                       m.builder.getStrArrayAttr(layouts));
+                                       scale, isCausal, names);
           }};
 }
 
@@ -256,6 +265,35 @@ static void addRows(std::vector<OpCase> &cases) {
                                 {"bthd", "bhtd", "bhtd", "bhtd"}));
 }
 
+static void addTraining(std::vector<OpCase> &cases) {
+  cases.push_back(makeAttention("attention_backward", false, false,
+                                {"bthd", "bthd", "bthd", "bthd"}, true));
+  cases.push_back(makeAttention("attention_backward causal", true, false,
+                                {"bhtd", "bthd", "bhtd", "bthd"}, true));
+  cases.push_back(makeAttention("attention_backward mask", false, true,
+                                {"bthd", "bhtd", "bhtd", "bhtd"}, true));
+  cases.push_back(makeUnary<AccumulateOp>("accumulate"));
+  cases.push_back(
+      {"cross_entropy", [](ModuleBuilder &m, Take take, Size size) -> Value {
+         int64_t a = size(), b = size(), c = size() + 8;
+         Value logits = take({a, b, c}, m.builder.getF32Type());
+         Value targets = take({a, b}, m.builder.getI64Type());
+         auto type = RankedTensorType::get({a, b}, m.builder.getF32Type());
+         return CrossEntropyOp::create(m.builder, m.loc, type, logits, targets);
+       }});
+  for (int64_t dim : {0, 1})
+    cases.push_back(
+        {"scatter_add", [=](ModuleBuilder &m, Take take, Size size) -> Value {
+           int64_t a = size(), b = size(), c = size();
+           Value indices = take({a, b}, m.builder.getI32Type());
+           SmallVector<int64_t> shape = {a, b};
+           shape.insert(dim ? shape.begin() : shape.end(), c);
+           Value updates = take(shape, m.builder.getF32Type());
+           return ScatterAddOp::create(m.builder, m.loc, indices, updates, dim,
+                                       size());
+         }});
+}
+
 static void addElementwise(std::vector<OpCase> &cases) {
   cases.push_back(makeUnary<AbsOp>("abs"));
   cases.push_back(makeUnary<SignOp>("sign"));
@@ -325,6 +363,7 @@ const std::vector<OpCase> &pplan::test::getOpCases() {
     addElementwise(*cases);
     addStructural(*cases);
     addRows(*cases);
+    addTraining(*cases);
     for (const char *equation : {"mk,kn->mn", "bmk,bkn->bmn", "bthd,hde->bte",
                                  "k,k->", "abk,ck->cab", "ak,bm->ab"})
       cases->push_back(makeContract(equation));

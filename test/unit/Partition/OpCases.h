@@ -11,8 +11,8 @@
 
 namespace pplan::test {
 
-/// Appends one operation. `take` gives an operand of a type, `size` a random
-/// dimension size.
+/// Appends one operation and returns its first result. `take` gives an operand of
+/// a type, `size` a random dimension size.
 struct OpCase {
   const char *name;
   std::function<mlir::Value(

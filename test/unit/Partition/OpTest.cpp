@@ -26,17 +26,23 @@ struct SingleOp {
         },
         [&] { return size ? size : pick(random, 1, 9); });
     op = result.getDefiningOp();
-    m.finish({result},
-             {TensorSharding::getReplicated(getTensorType(result).getRank())});
+    SmallVector<Value> values(op->getResults());
+    SmallVector<TensorSharding> shardings;
+    for (Value value : values)
+      shardings.push_back(
+          TensorSharding::getReplicated(getTensorType(value).getRank()));
+    m.finish(values, shardings);
   }
 
   void annotate(ArrayRef<TensorSharding> operands,
-                const TensorSharding &result) {
+                ArrayRef<TensorSharding> results) {
     for (auto [operand, sharding] : llvm::zip(op->getOperands(), operands))
       m.annotate(operand, sharding);
-    m.annotate(op->getResult(0), result);
-    m.function.setResultAttr(0, kShardingAttr,
-                             result.toAttr(m.meshName, m.meshAttr));
+    for (auto [index, sharding] : llvm::enumerate(results)) {
+      m.annotate(op->getResult(index), sharding);
+      m.function.setResultAttr(index, kShardingAttr,
+                               sharding.toAttr(m.meshName, m.meshAttr));
+    }
   }
 
   ModuleBuilder m;
@@ -84,10 +90,14 @@ static int64_t checkEverySharding(SingleOp &single, const OpCase &opCase,
             return;
           operands.push_back(*sharding);
         }
-        auto result = projectResult(rule, 0, axes, single.m.mesh);
-        if (!result)
-          return;
-        single.annotate(operands, *result);
+        SmallVector<TensorSharding> results;
+        for (unsigned i = 0; i < single.op->getNumResults(); ++i) {
+          auto result = projectResult(rule, i, axes, single.m.mesh);
+          if (!result)
+            return;
+          results.push_back(*result);
+        }
+        single.annotate(operands, results);
         std::string error = checkSharded(*single.m.module, random);
         EXPECT_TRUE(error.empty()) << opCase.name << ": " << error;
         ++count;
@@ -133,7 +143,10 @@ TEST(Ops, AnySharding) {
       SmallVector<TensorSharding> operands;
       for (Value operand : single.op->getOperands())
         operands.push_back(getAny(operand));
-      single.annotate(operands, getAny(single.op->getResult(0)));
+      SmallVector<TensorSharding> results;
+      for (Value result : single.op->getResults())
+        results.push_back(getAny(result));
+      single.annotate(operands, results);
       std::string error = checkSharded(*single.m.module, random);
       ASSERT_TRUE(error.empty())
           << opCase.name << ", round " << round << ": " << error;
