@@ -18,6 +18,7 @@ namespace pplan {
 void pplan::buildTrainPipeline(OpPassManager &manager,
                                const TrainingOptions &options,
                                std::unique_ptr<Pass> optimizer) {
+  manager.addPass(createTieParameters());
   manager.addPass(createAppendLoss(options.loss));
   // Now the function returns a scalar loss.
   manager.addPass(createDifferentiate(options.gradient));

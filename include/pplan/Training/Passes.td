@@ -4,6 +4,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TieParameters : Pass<"pplan-tie-parameters", "::mlir::ModuleOp"> {
+  let summary = "Makes one parameter of two that begin as the same matrix or as its transpose";
+  let description = [{
+    Exporters write a tied embedding twice, once transposed for the product
+    with the vocabulary; training would let the two drift apart. Of two
+    parameters of at least two dimensions whose files hold the same numbers, bit
+    by bit, or the transpose, the second becomes the first (transposed). Those
+    whose elements are all equal are left alone: they are alike by their
+    initialisation. A remark names each pair.
+
+    Before: `%w: tensor<96x32xf32> {pplan.param = "wte"}, %v: tensor<32x96xf32> {pplan.param = "lm_head"}`.
+    After: `%v` is `pplan.transpose %w [1, 0]`, and the argument is gone.
+  }];
+  let dependentDialects = ["::pplan::PPlanDialect"];
+}
+
 def AppendLoss : Pass<"pplan-append-loss", "::mlir::ModuleOp"> {
   let summary = "Turns a model with logits into one with the mean cross-entropy of its next tokens";
   let description = [{

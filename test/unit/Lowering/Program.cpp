@@ -281,7 +281,7 @@ static pplan_status *runRank(pplan_context *context, void *user) {
     outputs.push_back(output.data());
   pplan_status *status =
       run.program->entry(context, pplan_rt_arena_base(arena), nullptr,
-                         inputs.data(), outputs.data());
+                         nullptr, inputs.data(), outputs.data());
   pplan_rt_arena_destroy(arena);
   return status;
 }
