@@ -52,8 +52,8 @@ LogicalResult AddOptimizerPass::checkOptions(func::FuncOp function) {
            << schedule << "'; known are constant, linear and cosine";
   if (schedule != "constant" && totalSteps <= warmup)
     return function.emitOpError("with the schedule '")
-           << schedule << "' needs more steps than the " << warmup
-           << " of its warmup, found " << totalSteps;
+           << schedule << "' needs more steps than the " << warmup.getValue()
+           << " of its warmup, found " << totalSteps.getValue();
   struct Range {
     StringRef name;
     double value, low, high;
@@ -72,7 +72,8 @@ LogicalResult AddOptimizerPass::checkOptions(func::FuncOp function) {
              << range.low
              << (range.high == 1 ? " and less than 1" : " and finite");
   if (warmup < 0)
-    return function.emitOpError("cannot warm up for ") << warmup << " steps";
+    return function.emitOpError("cannot warm up for ")
+           << warmup.getValue() << " steps";
   return success();
 }
 

@@ -186,10 +186,10 @@ struct DifferentiatePass : pplan::impl::DifferentiateBase<DifferentiatePass> {
 LogicalResult DifferentiatePass::checkOptions(func::FuncOp function) {
   if (microBatches < 1)
     return function.emitOpError("cannot have ")
-           << microBatches << " micro-batches a step; at least 1 is needed";
+           << microBatches.getValue() << " micro-batches a step; at least 1 is needed";
   if (!(lossScale > 0) || !std::isfinite(lossScale))
     return function.emitOpError("cannot scale its loss by ")
-           << lossScale << "; a positive number is needed";
+           << lossScale.getValue() << "; a positive number is needed";
   for (const std::string &name : frozen) {
     bool isKnown = false;
     for (unsigned i = 0; i < function.getNumArguments(); ++i)

@@ -19,5 +19,6 @@ func.func @layers(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %w: tensor<8x8xf32>) -
   %h1 = pplan.contract "bk,kn->bn" %r0, %w : tensor<4x8xf32>, tensor<8x8xf32> to tensor<4x8xf32>
   %s1 = pplan.add %h1, %c : tensor<4x8xf32>
   %r1 = pplan.relu %s1 : tensor<4x8xf32>
-  return %r1 : tensor<4x8xf32>
+  %h2 = pplan.contract "bk,kn->bn" %r1, %w : tensor<4x8xf32>, tensor<8x8xf32> to tensor<4x8xf32>
+  return %h2 : tensor<4x8xf32>
 }

@@ -20,7 +20,7 @@ func.func @entry() attributes {rt.arguments = ["x"], rt.results = [], rt.mesh = 
 
 // -----
 
-// expected-error@+1 {{rt.results 0 needs 'kind' ("output") and 'name'}}
+// expected-error@+1 {{rt.results 0 needs 'kind' ("output" or "update") and 'name'}}
 func.func @kind() attributes {rt.arguments = [], rt.mesh = #pplan.mesh_shape<[]>,
     rt.results = [{kind = "input", name = "y", type = tensor<4xf32>, local = tensor<4xf32>, axes = [array<i32>]}]} { return }
 
@@ -47,3 +47,16 @@ func.func @axes() attributes {rt.results = [], rt.mesh = #pplan.mesh_shape<[]>,
 // expected-error@+1 {{rt.arguments 0 has the axis 1, but the mesh is #pplan.mesh_shape<["a"=2]>}}
 func.func @axis() attributes {rt.results = [], rt.mesh = #pplan.mesh_shape<["a"=2]>,
     rt.arguments = [{kind = "input", name = "x", type = tensor<4xf32>, local = tensor<2xf32>, axes = [array<i32: 1>]}]} { return }
+
+// -----
+
+// expected-error@+1 {{rt.results 0 needs 'argument', the number of a state of its type that no other result updates}}
+func.func @update(%w: tensor<4xf32>) attributes {rt.mesh = #pplan.mesh_shape<[]>,
+    rt.arguments = [{kind = "input", name = "w", type = tensor<4xf32>, local = tensor<4xf32>, axes = [array<i32>]}],
+    rt.results = [{kind = "update", name = "w", type = tensor<4xf32>, local = tensor<4xf32>, axes = [array<i32>], argument = 0 : i64}]} { return }
+
+// -----
+
+// expected-error@+1 {{rt.arguments 0 has the 'init' 1 : i32; expected one of the elements}}
+func.func @init(%w: tensor<4xf32>) attributes {rt.mesh = #pplan.mesh_shape<[]>, rt.results = [],
+    rt.arguments = [{kind = "state", name = "w", type = tensor<4xf32>, local = tensor<4xf32>, axes = [array<i32>], init = 1 : i32}]} { return }

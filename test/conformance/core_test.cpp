@@ -136,7 +136,7 @@ TEST(Npy, MutatedHeadersNeverCrash) {
 namespace {
 
 pplan_status *noEntry(pplan_context *, void *, const void *const *,
-                      const void *const *, void *const *) {
+                      void *const *, const void *const *, void *const *) {
   return nullptr;
 }
 

@@ -3,7 +3,7 @@
 
 Prints a line `ok NAME` or `FAILED NAME: why` for each case. The models, their inputs and the expected outputs in
 test/models were made by scripts/export_models.py. workflows.py has cases of several commands, bad_input.py what must be
-refused, with its exit code and message, hostile.py input at random.
+refused, with its exit code and message, hostile.py input at random, training.py whole training runs.
 """
 import argparse
 import concurrent.futures
@@ -18,6 +18,7 @@ import bad_input
 import compare
 import hostile
 import model as committed
+import training
 import workflows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -62,6 +63,8 @@ def collect(pplan, models, work):
             yield f"{model.stem} {plan}", lambda own, m=model, o=options: check_model(pplan, m, o, own)
         yield f"{model.stem} mutants", lambda own, m=model: bad_input.mutants(pplan, m, own)
     for case in workflows.CASES:
+        yield case.__name__.replace("_", " "), lambda own, c=case: c(pplan, models, own)
+    for case in training.CASES:
         yield case.__name__.replace("_", " "), lambda own, c=case: c(pplan, models, own)
     for case in hostile.CASES:
         yield f"hostile {case.__name__.replace('_', ' ')}", lambda own, c=case: c(pplan, models, own)

@@ -40,7 +40,8 @@ def wrap(text, types):
 
 def check(tool, text):
     """The parser's complaint, or nothing."""
-    defined = set(re.findall(r"(%\w+)(?::\d+)?(?:, %\w+)* =", text))
+    results = re.findall(r"((?:%\w+(?::\d+)?, )*%\w+(?::\d+)?) =", text)
+    defined = set(re.findall(r"%\w+", " ".join(results)))
     types = {name: "i1" for name in dict.fromkeys(re.findall(r"%\w+", text)) if name not in defined}
     for _ in range(len(types) + 1):
         result = subprocess.run([tool, "-allow-unregistered-dialect"], input=wrap(text, types), text=True, capture_output=True)

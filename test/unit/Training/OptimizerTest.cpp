@@ -40,8 +40,7 @@ void compare(const AddOptimizerOptions &options, const Step &first,
   ASSERT_TRUE(module);
   PassManager manager(&context);
   TrainingOptions all;
-  all.optimizer = options;
-  buildTrainPipeline(manager, all);
+  buildTrainPipeline(manager, all, createAddOptimizer(options));
   ASSERT_TRUE(succeeded(manager.run(*module)));
   func::FuncOp function = *module->getOps<func::FuncOp>().begin();
 

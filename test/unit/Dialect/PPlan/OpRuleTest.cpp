@@ -165,11 +165,20 @@ TEST_F(OpRule, OnlyOnePartialOperandIsPassedOn) {
 }
 
 // add(partial sum, whole) would count the second operand once per device.
-TEST_F(OpRule, AddDoesNotPassPartialSums) {
-  for (ShardableOpInterface op : ops)
-    if (isa<AddOp, SubOp, ExpOp, MaxOp, SoftmaxOp>(op.getOperation()))
-      for (unsigned i = 0; i < op->getNumOperands(); ++i)
-        EXPECT_FALSE(op.passesPartialSum(i)) << describe(op);
+TEST_F(OpRule, AddPassesPartialSumsOfBothOperandsOnly) {
+  for (ShardableOpInterface op : ops) {
+    bool isSum = isa<AddOp, SubOp>(op.getOperation());
+    if (!isSum && !isa<ExpOp, MaxOp, SoftmaxOp>(op.getOperation()))
+      continue;
+    unsigned count = op->getNumOperands();
+    for (unsigned i = 0; i < count; ++i) {
+      llvm::SmallBitVector one(count);
+      one.set(i);
+      EXPECT_FALSE(op.passesPartialSums(one)) << describe(op);
+    }
+    EXPECT_EQ(op.passesPartialSums(llvm::SmallBitVector(count, true)), isSum)
+        << describe(op);
+  }
 }
 
 } // namespace

@@ -1,0 +1,126 @@
+"""Training steps under many plans: the loss of each of 100 steps against one rank, and of one rank against PyTorch.
+
+The models, their data and PyTorch's curves in test/models/training were made by scripts/train_reference.py. Each case is a
+function of (pplan, models, directory) that returns what is wrong, or nothing."""
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+
+from workflows import run
+
+AGAINST_TORCH = 1e-3
+AGAINST_ONE_RANK = 1e-4
+
+PLANS = {
+    "dp2": ["--devices", 2, "--parallel", "dp=2"],
+    "dp4 over a batch of 6": ["--devices", 4, "--parallel", "dp=4"],
+    "tp2": ["--devices", 2, "--parallel", "tp=2"],
+    "tp3": ["--devices", 3, "--parallel", "tp=3"],
+    "dp2-tp2": ["--devices", 4, "--parallel", "dp=2,tp=2"],
+    "dp2-tp4": ["--devices", 8, "--parallel", "dp=2,tp=4"],
+    "chosen on 4": ["--devices", 4],
+}
+
+
+def load(folder, name):
+    return json.loads((folder / f"{name}.json").read_text())
+
+
+def train(pplan, folder, name, work, *options, optimizer=None, steps=100):
+    """The log of a run."""
+    settings = load(folder, name)["settings"]
+    program, log = work / "prog", work / "log.json"
+    adamw = f"adamw,lr={settings['lr']},weight-decay={settings['weight_decay']},clip-norm={settings['clip_norm']}"
+    run(pplan, "compile", folder / f"{name}.onnx", "--dim", f"batch={settings['batch']}", "--dim", f"seq={settings['seq']}",
+        f"--train={optimizer or adamw}", "--timeout", 2, *options, "-o", program)
+    run(program, "--data", folder / "tokens.bin", "--steps", steps, "--log", log, "--save", work / "saved")
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def largest(found, expected, key):
+    return max(abs(float(a[key]) - b[key]) / abs(b[key]) for a, b in zip(found, expected, strict=True))
+
+
+def curve_case(name, plan):
+    def case(pplan, models, work):
+        folder = models / "training"
+        curve = train(pplan, folder, name, work, *PLANS[plan])
+        # One rank is compared with PyTorch in a case of its own, so that this bounds the distance to one rank.
+        error = largest(curve, load(folder, name)["steps"], "loss")
+        return None if error <= AGAINST_ONE_RANK else f"the loss is off by {error:.3g} from one rank's"
+    case.__name__ = f"train_{name}_{plan}"
+    return case
+
+
+def torch_case(name):
+    def case(pplan, models, work):
+        folder = models / "training"
+        curve, expected = train(pplan, folder, name, work), load(folder, name)["steps"]
+        loss, norm = (largest(curve, expected, key) for key in ("loss", "gradient_norm"))
+        return None if max(loss, norm) <= AGAINST_TORCH else f"the loss is off by {loss:.3g}, the gradient norm by {norm:.3g}"
+    case.__name__ = f"train_{name}_against_pytorch"
+    return case
+
+
+def read_safetensors(path):
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    types = {"F32": np.float32, "F64": np.float64, "I64": np.int64}
+    return {name: np.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], types[entry["dtype"]]).reshape(entry["shape"])
+            for name, entry in json.loads(data[8:8 + size]).items()}
+
+
+def train_saved_state(pplan, models, work):
+    """What is saved does not depend on the plan, and holds every parameter with its moments."""
+    folder = models / "training"
+    saved = {}
+    for plan, options in (("1", []), ("8", PLANS["dp2-tp4"])):
+        own = work / plan
+        own.mkdir()
+        train(pplan, folder, "gpt2", own, *options, steps=3)
+        saved[plan] = read_safetensors(own / "saved" / "checkpoint.safetensors")
+    one, eight = saved["1"], saved["8"]
+    if one.keys() != eight.keys() or int(one["step"]) != 3:
+        return "different tensors are saved"
+    parameters = [name for name in one if name + ".m" in one and name + ".v" in one]
+    if len(one) != 3 * len(parameters) + 1:
+        return f"{len(one)} tensors are saved for {len(parameters)} parameters"
+    for name in one:
+        scale = max(np.abs(one[name]).max(), 1e-30)
+        error = np.abs(one[name] - eight[name]).max() / scale
+        if error > 1e-3:
+            return f"'{name}' is off by {error:.3g}"
+    return None
+
+
+def train_frozen(pplan, models, work):
+    """A frozen parameter is no state, and the rest is trained."""
+    folder = models / "training"
+    curve = train(pplan, folder, "llama", work, "--frozen", "model.model.embed_tokens.weight", steps=5)
+    saved = read_safetensors(work / "saved" / "checkpoint.safetensors")
+    if any(name.startswith("model.model.embed_tokens") for name in saved):
+        return "a frozen parameter is saved as state"
+    return None if curve[-1]["loss"] < curve[0]["loss"] else "the loss does not fall"
+
+
+def train_optimizers(pplan, models, work):
+    """Every optimizer gives the curve of one rank on four."""
+    folder = models / "training"
+    for optimizer in ("sgd,lr=0.1,beta1=0.9", "adam,lr=1e-3,schedule=cosine,warmup=3,steps=10", "lion,lr=1e-4", "adafactor,lr=1e-2"):
+        curves = []
+        for plan in ([], PLANS["dp2-tp2"]):
+            own = work / f"{optimizer.split(',')[0]}-{len(plan)}"
+            own.mkdir()
+            curves.append(train(pplan, folder, "llama", own, *plan, optimizer=optimizer, steps=10))
+        error = largest(curves[1], curves[0], "loss")
+        if error > AGAINST_ONE_RANK:
+            return f"{optimizer}: the loss is off by {error:.3g}"
+        if not curves[0][-1]["loss"] < curves[0][0]["loss"]:
+            return f"{optimizer}: the loss does not fall"
+    return None
+
+
+CASES = [torch_case("gpt2"), torch_case("llama"), *(curve_case("gpt2", plan) for plan in PLANS),
+         *(curve_case("llama", plan) for plan in ("tp2", "dp2-tp2")), train_saved_state, train_frozen, train_optimizers]
