@@ -103,6 +103,8 @@ FailureOr<Value> convertNormalization(Emitter &e, mlir::Operation *op,
                                       ValueRange operands);
 FailureOr<Value> convertContraction(Emitter &e, mlir::Operation *op,
                                     ValueRange operands);
+FailureOr<Value> convertLoss(Emitter &e, mlir::Operation *op,
+                             ValueRange operands);
 /// The same for operations of one or more results; none when unknown.
 FailureOr<llvm::SmallVector<Value>>
 convertAttention(Emitter &e, mlir::Operation *op, ValueRange operands);

@@ -51,7 +51,7 @@ static FailureOr<Value> convertSingle(Emitter &e, Operation *op,
   using Family = FailureOr<Value> (*)(Emitter &, Operation *, ValueRange);
   static constexpr Family families[] = {convertElementwise, convertStructural,
                                         convertReduction, convertNormalization,
-                                        convertContraction};
+                                        convertContraction, convertLoss};
   for (Family family : families) {
     FailureOr<Value> value = family(e, op, operands);
     if (failed(value) || *value)

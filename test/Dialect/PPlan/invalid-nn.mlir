@@ -221,3 +221,27 @@ func.func @attention_mask(%q: tensor<2x4x16x8xf32>, %m: tensor<2x2x16x16xf32>) {
     : tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x4x16x8xf32>, tensor<2x2x16x16xf32> to tensor<2x4x16x8xf32>
   return
 }
+
+// -----
+
+func.func @cross_entropy(%z: tensor<4x9xf32>, %t: tensor<9xi64>) {
+  // expected-error@+1 {{targets of logits 'tensor<4x9xf32>' should have their shape without the last dimension, found 'tensor<9xi64>'}}
+  %0 = pplan.cross_entropy %z, %t : tensor<4x9xf32>, tensor<9xi64> to tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_add(%i: tensor<5xi32>, %u: tensor<4x3xf32>) {
+  // expected-error@+1 {{updates 'tensor<4x3xf32>' should have the shape of the indices 'tensor<5xi32>' from dimension 0 on, and the size 7 must not be negative}}
+  %0 = pplan.scatter_add %i, %u dim 0 size 7 : tensor<5xi32>, tensor<4x3xf32> to tensor<7x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_backward(%q: tensor<2x4x6x8xf32>, %g: tensor<2x4x6x7xf32>) {
+  // expected-error@+1 {{shapes do not fit: query 'tensor<2x4x6x8xf32>', key 'tensor<2x4x6x8xf32>', value 'tensor<2x4x6x8xf32>', result 'tensor<2x4x6x7xf32>'}}
+  %0:3 = pplan.attention_backward %q, %q, %q gradient %g scale 1.0 layouts ["bthd", "bthd", "bthd", "bthd"] : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>, tensor<2x4x6x7xf32>
+  return
+}

@@ -213,3 +213,17 @@ func.func @edges(%s: tensor<f32>, %z: tensor<0x3xf32>) {
   %3 = pplan.slice %z offsets [0, 0] strides [1, 1] : tensor<0x3xf32> to tensor<0x2xf32>
   return
 }
+
+// CHECK-LABEL: func.func @training
+func.func @training(%logits: tensor<4x9xf32>, %targets: tensor<4xi64>, %ids: tensor<5xi32>, %rows: tensor<5x3xf32>,
+                    %q: tensor<2x4x6x8xf32>, %k: tensor<2x4x3x8xf32>, %m: tensor<2x1x4x4xi1>) {
+  // CHECK: pplan.cross_entropy %{{.*}}, %{{.*}} : tensor<4x9xf32>, tensor<4xi64> to tensor<4xf32>
+  %0 = pplan.cross_entropy %logits, %targets : tensor<4x9xf32>, tensor<4xi64> to tensor<4xf32>
+  // CHECK: pplan.accumulate %{{.*}} : tensor<4xf32>
+  %1 = pplan.accumulate %0 : tensor<4xf32>
+  // CHECK: pplan.scatter_add %{{.*}}, %{{.*}} dim 0 size 7 : tensor<5xi32>, tensor<5x3xf32> to tensor<7x3xf32>
+  %2 = pplan.scatter_add %ids, %rows dim 0 size 7 : tensor<5xi32>, tensor<5x3xf32> to tensor<7x3xf32>
+  // CHECK: pplan.attention_backward %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} gradient %{{.*}} scale 5.000000e-01 layouts ["bthd", "bthd", "bthd", "bthd"] : tensor<2x4x6x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32> mask tensor<2x1x4x4xi1>, tensor<2x4x6x8xf32>
+  %dq, %dk, %dv = pplan.attention_backward %q, %k, %k mask %m gradient %q scale 0.5 layouts ["bthd", "bthd", "bthd", "bthd"] : tensor<2x4x6x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32> mask tensor<2x1x4x4xi1>, tensor<2x4x6x8xf32>
+  return
+}

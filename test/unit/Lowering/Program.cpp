@@ -197,6 +197,8 @@ static llvm::orc::SymbolMap getRuntimeSymbols(llvm::orc::LLJIT &jit) {
   PPLAN_SYMBOL(pplan_rt_comm);
   PPLAN_SYMBOL(pplan_rt_gemm);
   PPLAN_SYMBOL(pplan_rt_attention);
+  PPLAN_SYMBOL(pplan_rt_attention_backward);
+  PPLAN_SYMBOL(pplan_rt_scatter_add);
   PPLAN_SYMBOL(pplan_rt_all_reduce);
   PPLAN_SYMBOL(pplan_rt_all_gather);
   PPLAN_SYMBOL(pplan_rt_reduce_scatter);
