@@ -12,7 +12,7 @@ import compare
 import model as committed
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PHASES = ["import", "plan", "partition", "memory", "lower"]
+PHASES = ["import", "train", "plan", "partition", "memory", "lower"]
 
 
 def run(*command):

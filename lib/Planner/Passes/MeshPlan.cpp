@@ -114,6 +114,16 @@ LogicalResult MeshPlan::addNode(ValueRange values,
   std::vector<double> costs;
   if (Operation *op = node.getOp()) {
     node.strategies = strategies.getOpStrategies(op, constraints);
+    // A value without a node is made as its user wants it, but a whole value is
+    // no partial sum.
+    llvm::erase_if(node.strategies, [&](const Strategy &strategy) {
+      return llvm::any_of(llvm::zip(op->getOperands(), strategy.operands),
+                          [&](auto pair) {
+                            auto [operand, sharding] = pair;
+                            return !sharding.partial.empty() &&
+                                   !nodeOf.count(operand);
+                          });
+    });
     double repeats = getRepeats(op);
     // A sum over micro-batches is handed on once.
     double handedOn = isa<AccumulateOp>(op) ? 1 : repeats;
