@@ -61,7 +61,9 @@ struct Parser {
                            cl::init(1), cl::sub(plan), cl::sub(compile),
                            cl::cat(category)};
   cl::opt<std::string> parallel{
-      "parallel", cl::desc("Forced degrees: dp=N (data), tp=N (tensor)"),
+      "parallel",
+      cl::desc("Forced degrees: dp=N (data), tp=N (tensor), zero=0..3 (what of "
+               "a training step is split over the data axis)"),
       cl::value_desc("dp=2,tp=4"), cl::sub(plan), cl::sub(compile),
       cl::cat(category)};
   cl::list<std::string> pins{

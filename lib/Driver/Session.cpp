@@ -229,6 +229,7 @@ int Session::plan(PlanSummary &summary) {
   if (int code = applyPins())
     return code;
   PassManager manager(context.get());
+  manager.addNestedPass<func::FuncOp>(createAnnotateRanges());
   buildPlanPreparation(manager);
   if (failed(manager.run(*module)))
     return kExitBadInput;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "pplan/Dialect/PPlan/PPlan.h"
+#include "pplan/Import/Passes.h"
 #include "pplan/Training/Passes.h"
 
 using namespace mlir;
@@ -48,6 +49,7 @@ int Session::train() {
   training.gradient.microBatches = options.microBatches;
   training.gradient.frozen.assign(options.frozen.begin(), options.frozen.end());
   PassManager manager(context.get());
+  manager.addNestedPass<func::FuncOp>(createAnnotateRanges());
   buildTrainPipeline(manager, training, std::move(optimizer));
   return succeeded(manager.run(*module)) ? kExitDone : kExitBadInput;
 }

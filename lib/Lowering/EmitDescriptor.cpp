@@ -45,11 +45,16 @@ static Datum describeTensor(GlobalBuilder &globals, DictionaryAttr value) {
   }
   FlatSymbolRefAttr dimList =
       globals.getConstant("pplan.dims", Datum::array(std::move(dims)));
+  int64_t least = std::numeric_limits<int64_t>::min();
+  int64_t greatest = std::numeric_limits<int64_t>::max();
+  if (auto range = value.getAs<DenseI64ArrayAttr>("range"))
+    least = range[0], greatest = range[1];
   return Datum::structure(
       {Datum::pointer(globals.getString(
            value.getAs<StringAttr>("name").getValue())),
        Datum::pointer(dimList), Datum::i32(global.getRank()),
-       Datum::i32(rt::getDType(global.getElementType()))});
+       Datum::i32(rt::getDType(global.getElementType())),
+       Datum::i64(least), Datum::i64(greatest)});
 }
 
 /// `pplan_param`; without data its members are null.

@@ -173,6 +173,8 @@ static FailureOr<Attribute> describeValue(func::FuncOp entry, Type local,
   dictionary.set("axes", *axes);
   if (data)
     dictionary.set("data", data);
+  if (Attribute range = attrs ? attrs.get(kRangeAttr) : Attribute())
+    dictionary.set("range", range);
   return Attribute(dictionary.getDictionary(entry.getContext()));
 }
 

@@ -71,6 +71,12 @@ static LogicalResult checkValue(Operation *op, const Twine &where,
       (!bytes || bytes.getSize() != rt::getDenseBytes(type)))
     return op->emitOpError() << where << " needs 'data' of "
                              << rt::getDenseBytes(type) << " bytes";
+  if (Attribute range = value.get("range")) {
+    auto bounds = dyn_cast<DenseI64ArrayAttr>(range);
+    if (!bounds || bounds.size() != 2)
+      return op->emitOpError() << where << " has the 'range' " << range
+                               << "; expected array<i64: least, greatest>";
+  }
   if (Attribute init = value.get("init")) {
     auto number = dyn_cast<TypedAttr>(init);
     if (!isa<IntegerAttr, FloatAttr>(init) ||

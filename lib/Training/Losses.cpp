@@ -90,6 +90,11 @@ struct AppendLossPass : pplan::impl::AppendLossBase<AppendLossPass> {
         RankedTensorType::get(type.getShape().drop_back(),
                               builder.getI64Type()),
         kInputAttr, "targets");
+    // Negative targets are ignored.
+    function.setArgAttr(function.getNumArguments() - 1, kRangeAttr,
+                        builder.getDenseI64ArrayAttr(
+                            {std::numeric_limits<int64_t>::min(),
+                             type.getShape().back() - 1}));
     ArithmeticBuilder arithmetic(builder, results[index].value.getLoc());
     Value loss = emitMeanLoss(arithmetic, results[index].value, targets);
     DictionaryAttr name = builder.getDictionaryAttr(

@@ -9,6 +9,7 @@
 #include "dtype.h"
 #include "npy.h"
 #include "random.h"
+#include "status.h"
 
 #include <algorithm>
 
@@ -56,7 +57,8 @@ static void fillRandom(char *Local, const pplan_tensor &T, const Region &R,
       Global = Global * T.dims[D].global_size + R.Offset[D] + Index[D];
       At = At * LocalSizes[D] + Index[D];
     }
-    randomElement(Local + At * Size, T.dtype, mix(Seed ^ mix(Global)));
+    uint64_t Bits = T.greatest < 1 ? 0 : mix(Seed ^ mix(Global));
+    randomElement(Local + At * Size, T.dtype, Bits);
     int32_t D = T.rank;
     while (D-- > 0) {
       if (++Index[D] < R.Valid[D])
@@ -137,21 +139,42 @@ pplan_status *InputSet::open(const pplan_program &P, const Options &O) {
   return pplan_rt_error(PPLAN_BAD_INPUT, Problems.c_str(), nullptr);
 }
 
+/// PPLAN_BAD_INPUT for a value that the program has no meaning for. `Step` counts
+/// from 1; 0 when the input is the same in all.
+static pplan_status *checkRange(const pplan_tensor &T, const char *Local,
+                                const Region &R, int64_t Step) {
+  std::string Outside = findOutside(Local, T, R);
+  if (Outside.empty())
+    return nullptr;
+  std::string When =
+      Step ? format(" of step %lld", static_cast<long long>(Step)) : "";
+  std::string From =
+      T.least == INT64_MIN
+          ? std::string("at most")
+          : format("%lld to", static_cast<long long>(T.least));
+  return makeError(PPLAN_BAD_INPUT, nullptr, -1,
+                   "input '%s'%s: element %s, but the model takes values of %s "
+                   "%lld",
+                   T.name, When.c_str(), Outside.c_str(), From.c_str(),
+                   static_cast<long long>(T.greatest));
+}
+
 pplan_status *InputSet::fill(const pplan_program &P, int32_t Index,
                              int64_t Step, const Sizes &Coords,
                              void *Local) const {
   const pplan_tensor &T = P.inputs[Index];
-  if (Tokens.gives(Index))
-    return Tokens.fill(P, Index, Step, Coords, Local);
-  if (Step > 0)
-    return nullptr;
   Region R = regionOf(P, T, Coords);
+  if (Tokens.gives(Index)) {
+    if (pplan_status *Error = Tokens.fill(P, Index, Step, Coords, Local))
+      return Error;
+    return checkRange(T, static_cast<const char *>(Local), R, Step + 1);
+  }
   const Source &S = Sources[Index];
   if (S.File)
     scatter(static_cast<char *>(Local), S.File->data() + S.Offset, T, R);
   else
     fillRandom(static_cast<char *>(Local), T, R, mix(Seed) + Index);
-  return nullptr;
+  return checkRange(T, static_cast<const char *>(Local), R, /*Step=*/0);
 }
 
 } // namespace pplan::rt

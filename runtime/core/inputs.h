@@ -22,9 +22,11 @@ public:
   pplan_status *open(const pplan_program &P, const Options &O);
 
   /// Fills a rank's local buffer of input `Index` for step `Step`, counted from
-  /// 0. What is not read from a token file stays as it was at step 0.
+  /// 0.
   pplan_status *fill(const pplan_program &P, int32_t Index, int64_t Step,
                      const Sizes &Coords, void *Local) const;
+  /// Whether that input is another in each step.
+  bool changes(int32_t Index) const { return Tokens.gives(Index); }
   /// Tokens of a step; 0 without a token file.
   int64_t tokensPerStep() const { return Tokens.batchTokens(); }
 

@@ -57,7 +57,7 @@ static bool applyFlag(const std::string &Name, Options &Out) {
 static bool takesValue(const std::string &Name) {
   for (const char *Known : {"--input", "--output", "--iterations", "--warmup",
                             "--random-inputs", "--params-root", "--param-file",
-                            "--steps", "--save", "--log", "--data",
+                            "--steps", "--save", "--load", "--log", "--data",
                             "--token-bytes", "--seed"})
     if (Name == Known)
       return true;
@@ -96,6 +96,7 @@ static std::string applyValue(const std::string &Name, const std::string &Value,
   }
   (Name == "--output" ? Out.OutputDir
    : Name == "--save" ? Out.SaveDir
+   : Name == "--load" ? Out.LoadDir
                       : Out.Files.Root) = Value;
   return Value.empty() ? "a directory" : "";
 }
@@ -156,6 +157,7 @@ std::string helpText(const pplan_program &P, const Options &O) {
             "  --token-bytes 2|4       size of a token in a raw file (default "
             "2)\n"
             "  --seed N                order of the data (default 0)\n"
+            "  --load DIR              begin with what --save wrote to DIR\n"
             "  --save DIR              write parameters and state to DIR after "
             "the last step\n";
   Text +=

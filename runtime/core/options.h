@@ -25,6 +25,7 @@ struct Options {
   std::string DataFile; ///< --data, or empty
   int32_t TokenBytes = 2;
   std::string SaveDir; ///< --save, or empty
+  std::string LoadDir; ///< --load, or empty
   std::string LogFile;  ///< --log, or empty; "-" is standard output
   int64_t Iterations = 1;
   int64_t Warmup = 0;

@@ -94,9 +94,60 @@ const char *ParamStore::global(const pplan_param &Param) const {
   return Maps.at(Param.path).data() + Param.byte_offset;
 }
 
+pplan_status *ParamStore::resume(const std::string &Dir) {
+  std::string Path = Dir + "/checkpoint.safetensors";
+  if (pplan_status *Error = Checkpoint.open(Path))
+    return Error;
+  auto bad = [&](const std::string &What) {
+    return makeError(PPLAN_BAD_INPUT, nullptr, -1,
+                     "'%s' %s; is it a checkpoint of this model and optimizer?",
+                     Path.c_str(), What.c_str());
+  };
+  for (int32_t I = 0; I < P.num_states; ++I) {
+    const pplan_tensor &T = P.states[I].start.tensor;
+    auto It = Checkpoint.entries().find(T.name);
+    if (It == Checkpoint.entries().end())
+      return bad(format("has no tensor '%s'", T.name));
+    const SafetensorsFile::Entry &E = It->second;
+    if (E.Dtype != T.dtype || E.Shape != globalSizes(T))
+      return bad(format("has '%s' as %s %s, but the program's is %s %s", T.name,
+                        E.Dtype < 0 ? "an unknown type"
+                                    : pplan_rt_dtype_name(E.Dtype),
+                        shapeText(E.Shape).c_str(),
+                        pplan_rt_dtype_name(T.dtype),
+                        shapeText(globalSizes(T)).c_str()));
+  }
+  for (const auto &Entry : Checkpoint.entries()) {
+    int32_t I = 0;
+    while (I < P.num_states && Entry.first != P.states[I].start.tensor.name)
+      ++I;
+    if (I == P.num_states)
+      return bad(format("has a tensor '%s', which the program lacks",
+                        Entry.first.c_str()));
+  }
+  return nullptr;
+}
+
+int64_t ParamStore::stepsDone() const {
+  if (!Checkpoint.isOpen())
+    return 0;
+  auto It = Checkpoint.entries().find("step");
+  if (It == Checkpoint.entries().end() || It->second.Dtype != PPLAN_I64 ||
+      !It->second.Shape.empty())
+    return 0;
+  int64_t Steps;
+  std::memcpy(&Steps, Checkpoint.data("step"), 8);
+  return Steps < 0 || Steps > (int64_t(1) << 40) ? 0 : Steps;
+}
+
 void ParamStore::begin(int32_t I, const Sizes &Coords, void *Local) const {
   const pplan_state &State = P.states[I];
   const pplan_tensor &T = State.start.tensor;
+  if (Checkpoint.isOpen()) {
+    scatter(static_cast<char *>(Local), Checkpoint.data(T.name), T,
+            regionOf(P, T, Coords));
+    return;
+  }
   if (State.start.path || State.start.data) {
     scatter(static_cast<char *>(Local), global(State.start), T,
             regionOf(P, T, Coords));

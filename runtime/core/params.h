@@ -9,6 +9,7 @@
 #define PPLAN_RT_CORE_PARAMS_H
 
 #include "files.h"
+#include "safetensors.h"
 #include "tensor.h"
 
 #include <map>
@@ -46,6 +47,14 @@ public:
   /// PPLAN_BAD_INPUT with the parameter's name otherwise.
   pplan_status *open();
 
+  /// Lets every state begin as it is in `Dir`/checkpoint.safetensors.
+  /// PPLAN_BAD_INPUT when that is not one of this program's states, whatever
+  /// plan wrote it.
+  pplan_status *resume(const std::string &Dir);
+
+  /// Steps that were done before a run that resumes; 0 for one that does not.
+  int64_t stepsDone() const;
+
   /// Fills the local buffer of state `I` of the rank at `Coords` as it begins.
   void begin(int32_t I, const Sizes &Coords, void *Local) const;
 
@@ -70,6 +79,7 @@ private:
   const pplan_program &P;
   const ParamFiles &Files;
   std::map<std::string, MappedFile> Maps; ///< by the descriptor's path
+  SafetensorsFile Checkpoint;             ///< open after resume()
   std::mutex Mutex;                       ///< guards the rest
   std::map<std::pair<int32_t, Region>, Copy> Copies;
   uint64_t Copied = 0, Mapped = 0;

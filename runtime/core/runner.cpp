@@ -36,6 +36,7 @@ struct Run {
   std::vector<uint64_t> DataOffsets;                ///< in the output files
   SafetensorsWriter Saved;                          ///< open when asked for
   StepLog Log;                                      ///< likewise
+  int64_t FirstStep = 0;                            ///< counted from 0
 };
 
 /// What one rank has.
@@ -70,7 +71,7 @@ pplan_status *prepareRank(Run &R, pplan_context *Ctx, const Sizes &Coords,
   for (int32_t I = 0; I < R.P.num_inputs; ++I) {
     if (pplan_status *Error = makeBuffer(Ctx, R.P.inputs[I], B, Memory))
       return Error;
-    if (pplan_status *Error = R.Inputs.fill(R.P, I, 0, Coords, Memory))
+    if (pplan_status *Error = R.Inputs.fill(R.P, I, R.FirstStep, Coords, Memory))
       return Error;
     B.Inputs.push_back(Memory);
   }
@@ -108,9 +109,10 @@ pplan_status *iterate(Run &R, pplan_context *Ctx, const Sizes &Coords,
   for (int64_t I = 0; I < Count; ++I) {
     // A batch is read while the others may still compute.
     for (int32_t Input = 0; Seconds && Input < R.P.num_inputs; ++Input)
-      if (pplan_status *Error =
-              R.Inputs.fill(R.P, Input, I, Coords, B.Inputs[Input]))
-        return Error;
+      if (R.Inputs.changes(Input))
+        if (pplan_status *Error = R.Inputs.fill(
+                R.P, Input, R.FirstStep + I, Coords, B.Inputs[Input]))
+          return Error;
     if (pplan_status *Error = pplan_rt_barrier(Everyone, Stream, IterationLoc))
       return Error;
     auto Start = std::chrono::steady_clock::now();
@@ -129,7 +131,7 @@ pplan_status *iterate(Run &R, pplan_context *Ctx, const Sizes &Coords,
     if (!Seconds || pplan_rt_rank(Ctx) != 0)
       continue;
     Seconds->push_back(Time.count());
-    R.Log.write(R.P, I + 1, Time.count(), R.Inputs.tokensPerStep(), B.Outputs);
+    R.Log.write(R.P, R.FirstStep + I + 1, Time.count(), R.Inputs.tokensPerStep(), B.Outputs);
   }
   return nullptr;
 }
@@ -212,13 +214,17 @@ pplan_status *createOutputs(Run &R) {
 
 pplan_status *runProgram(const pplan_program &P, const Options &O,
                          RunResult &Result) {
-  Run R{P, O, Result, {}, {P, O.Files}, {}, {}, {}, {}};
+  Run R{P, O, Result, {}, {P, O.Files}, {}, {}, {}, {}, 0};
   Result.Profiles.resize(P.num_ranks);
   Result.BytesReceived.resize(P.num_ranks);
   if (pplan_status *Error = R.Inputs.open(P, O))
     return Error;
   if (pplan_status *Error = R.Params.open())
     return Error;
+  if (!O.LoadDir.empty())
+    if (pplan_status *Error = R.Params.resume(O.LoadDir))
+      return Error;
+  R.FirstStep = R.Params.stepsDone();
   if (pplan_status *Error = createOutputs(R))
     return Error;
   std::vector<int64_t> AxisSizes;

@@ -1,7 +1,8 @@
-//===- safetensors.h - writing tensors with names ---------------*- C++ -*-===//
+//===- safetensors.h - files of tensors with names --------------*- C++ -*-===//
 //
 // The format of https://github.com/huggingface/safetensors: the size of a JSON
-// header, the header, the data. What is written is decided by the runner.
+// header, the header, the data. What is written and read is decided by the
+// runner.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PPLAN_RT_CORE_SAFETENSORS_H
@@ -10,6 +11,7 @@
 #include "files.h"
 #include "tensor.h"
 
+#include <map>
 #include <memory>
 
 namespace pplan::rt {
@@ -30,6 +32,29 @@ private:
   const pplan_program *P = nullptr;
   std::unique_ptr<OutputFile> File;
   std::vector<uint64_t> Offsets; ///< of each state in the file
+};
+
+/// A file of whole tensors, mapped.
+class SafetensorsFile {
+public:
+  struct Entry {
+    int32_t Dtype = -1; ///< -1: one that the runtime does not know
+    Sizes Shape;
+    uint64_t Begin = 0, End = 0; ///< in the file
+  };
+
+  /// Opens the file and checks its header and that it is complete.
+  pplan_status *open(const std::string &Path);
+  bool isOpen() const { return File.data() != nullptr; }
+  const std::map<std::string, Entry> &entries() const { return Entries; }
+  /// The bytes of a tensor of that name; it must be there.
+  const char *data(const std::string &Name) const {
+    return File.data() + Entries.at(Name).Begin;
+  }
+
+private:
+  MappedFile File;
+  std::map<std::string, Entry> Entries;
 };
 
 } // namespace pplan::rt

@@ -136,6 +136,58 @@ void gather(char *Global, const char *Local, const pplan_tensor &T,
              R.Valid, pplan_rt_dtype_size(T.dtype));
 }
 
+/// An integer element; only of the types that have a range.
+static int64_t integerAt(const char *At, int32_t Dtype) {
+  switch (Dtype) {
+  case PPLAN_I64: {
+    int64_t Value;
+    std::memcpy(&Value, At, 8);
+    return Value;
+  }
+  case PPLAN_I32: {
+    int32_t Value;
+    std::memcpy(&Value, At, 4);
+    return Value;
+  }
+  case PPLAN_I8:
+    return static_cast<int8_t>(*At);
+  default:
+    return static_cast<uint8_t>(*At);
+  }
+}
+
+std::string findOutside(const char *Local, const pplan_tensor &T,
+                        const Region &R) {
+  bool IsInteger = T.dtype == PPLAN_I64 || T.dtype == PPLAN_I32 ||
+                   T.dtype == PPLAN_I8 || T.dtype == PPLAN_U8;
+  if (!IsInteger || (T.least == INT64_MIN && T.greatest == INT64_MAX) ||
+      std::find(R.Valid.begin(), R.Valid.end(), 0) != R.Valid.end())
+    return "";
+  size_t Size = pplan_rt_dtype_size(T.dtype);
+  Sizes Shape = localSizes(T), Index(T.rank, 0);
+  while (true) {
+    uint64_t At = 0;
+    for (int32_t D = 0; D < T.rank; ++D)
+      At = At * Shape[D] + Index[D];
+    int64_t Value = integerAt(Local + At * Size, T.dtype);
+    if (Value < T.least || Value > T.greatest) {
+      std::string Place = "[";
+      for (int32_t D = 0; D < T.rank; ++D)
+        Place += format("%s%lld", D ? ", " : "",
+                        static_cast<long long>(R.Offset[D] + Index[D]));
+      return Place + format("] is %lld", static_cast<long long>(Value));
+    }
+    int32_t D = T.rank;
+    while (D-- > 0) {
+      if (++Index[D] < R.Valid[D])
+        break;
+      Index[D] = 0;
+    }
+    if (D < 0)
+      return "";
+  }
+}
+
 std::string shapeText(const Sizes &S) {
   if (S.empty())
     return "scalar";

@@ -60,6 +60,11 @@ void scatter(char *Local, const char *Global, const pplan_tensor &T,
 void gather(char *Global, const char *Local, const pplan_tensor &T,
             const Region &R);
 
+/// The first element of a rank's part that is outside the tensor's range, or
+/// "": `[1, 5] is 99999`, counted in the whole tensor.
+std::string findOutside(const char *Local, const pplan_tensor &T,
+                        const Region &R);
+
 /// "4x128", or "scalar".
 std::string shapeText(const Sizes &S);
 /// Sharding as in `[{"data"}, {}]`.

@@ -159,7 +159,7 @@ struct Sample {
       Dims[D] = {Size[D], Local, DimAxes[D].data(),
                  static_cast<int32_t>(DimAxes[D].size()), 0};
     }
-    Param.tensor = {"w", Dims, 2, PPLAN_F32};
+    Param.tensor = {"w", Dims, 2, PPLAN_F32, INT64_MIN, INT64_MAX};
     Param.byte_size = static_cast<uint64_t>(N0 * N1 * 4);
     P.abi_version = PPLAN_RT_ABI_VERSION;
     P.num_ranks = static_cast<int32_t>(A * B);

@@ -20,11 +20,11 @@ const pplan_dim BDims[] = {{4, 4, nullptr, 0, 0}};
 const pplan_dim YDims[] = {{3, 3, nullptr, 0, 0}, {4, 4, nullptr, 0, 0}};
 const float Bias[] = {10, 20, 30, 40};
 
-const pplan_tensor Inputs[] = {{"x", XDims, 2, PPLAN_F32}};
-const pplan_tensor Outputs[] = {{"y", YDims, 2, PPLAN_F32}};
+const pplan_tensor Inputs[] = {{"x", XDims, 2, PPLAN_F32, INT64_MIN, INT64_MAX}};
+const pplan_tensor Outputs[] = {{"y", YDims, 2, PPLAN_F32, INT64_MIN, INT64_MAX}};
 const pplan_param Params[] = {
-    {{"w", WDims, 2, PPLAN_F32}, "matmul_weights.bin", nullptr, 8, 96},
-    {{"b", BDims, 1, PPLAN_F32}, nullptr, Bias, 0, 16}};
+    {{"w", WDims, 2, PPLAN_F32, INT64_MIN, INT64_MAX}, "matmul_weights.bin", nullptr, 8, 96},
+    {{"b", BDims, 1, PPLAN_F32, INT64_MIN, INT64_MAX}, nullptr, Bias, 0, 16}};
 
 constexpr char MatmulLoc[] = "dense/matmul";
 constexpr char BiasLoc[] = "dense/bias";

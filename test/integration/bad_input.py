@@ -96,6 +96,7 @@ def inputs(pplan, gpt2, work):
     ids = np.zeros((2, 8), np.int64)
     command = [program, "--output", str(work / "out")]
     yield "input of the wrong shape", [*command, "--input", array("shape.npy", ids[:, :7])], 1, "input_ids"
+    yield "index beyond the table", [*command, "--input", array("beyond.npy", ids + 1000)], 1, "but the model takes values of -96 to 95"
     yield "input of the wrong rank", [*command, "--input", array("rank.npy", ids[0])], 1, "input_ids"
     yield "input of the wrong type", [*command, "--input", array("type.npy", ids.astype(np.float32))], 1, "input_ids"
     yield "input that is no .npy", [*command, "--input", f"input_ids={write(work / 'text.npy', 'hello')}"], 1, "text.npy"

@@ -20,6 +20,11 @@ PLANS = {
     "tp3": ["--devices", 3, "--parallel", "tp=3"],
     "dp2-tp2": ["--devices", 4, "--parallel", "dp=2,tp=2"],
     "dp2-tp4": ["--devices", 8, "--parallel", "dp=2,tp=4"],
+    "dp2-zero0": ["--devices", 2, "--parallel", "dp=2,zero=0"],
+    "dp4-zero1": ["--devices", 4, "--parallel", "dp=4,zero=1"],
+    "dp3-zero2": ["--devices", 3, "--parallel", "dp=3,zero=2"],
+    "dp4-zero3": ["--devices", 4, "--parallel", "dp=4,zero=3"],
+    "dp2-tp2-zero3": ["--devices", 4, "--parallel", "dp=2,tp=2,zero=3"],
     "chosen on 4": ["--devices", 4],
 }
 
@@ -95,6 +100,77 @@ def train_saved_state(pplan, models, work):
     return None
 
 
+def train_resumed(pplan, models, work):
+    """A run that stops and goes on under another plan has the curve of one that does not stop."""
+    folder = models / "training"
+    whole = train(pplan, folder, "gpt2", work, steps=8)
+    first, second = work / "first", work / "second"
+    first.mkdir(), second.mkdir()
+    train(pplan, folder, "gpt2", first, *PLANS["dp2-tp2"], steps=5)
+    train(pplan, folder, "gpt2", second, *PLANS["tp3"], steps=1)
+    log = second / "resumed.json"
+    run(second / "prog", "--data", folder / "tokens.bin", "--steps", 3, "--load", first / "saved", "--log", log)
+    resumed = [json.loads(line) for line in log.read_text().splitlines()]
+    if [line["step"] for line in resumed] != [6, 7, 8]:
+        return f"the steps are {[line['step'] for line in resumed]}"
+    error = largest(resumed, whole[5:], "loss")
+    return None if error <= 1e-5 else f"the loss is off by {error:.3g}"
+
+
+def train_repeats(pplan, models, work):
+    """The same plan gives the same bits."""
+    folder = models / "training"
+    train(pplan, folder, "llama", work, *PLANS["dp2-tp4"], steps=20)
+    first = (work / "saved" / "checkpoint.safetensors").read_bytes()
+    run(work / "prog", "--data", folder / "tokens.bin", "--steps", 20, "--save", work / "saved")
+    return None if first == (work / "saved" / "checkpoint.safetensors").read_bytes() else "two runs save different bits"
+
+
+def train_bad_input(pplan, models, work):
+    """What is wrong with data or a checkpoint is named; what was saved before stays."""
+    folder = models / "training"
+    train(pplan, folder, "gpt2", work, *PLANS["dp2"], steps=1)
+    program, saved = work / "prog", work / "saved" / "checkpoint.safetensors"
+    whole = saved.read_bytes()
+    tokens = np.fromfile(folder / "tokens.bin", np.uint16)
+    beyond = tokens.copy()
+    beyond[::5] = 99
+    beyond.tofile(work / "beyond.bin")
+    tokens[:144].tofile(work / "short.bin")
+    (work / "odd.bin").write_bytes(b"abc" * 999)
+    np.save(work / "float.npy", tokens.astype(np.float32))
+    np.save(work / "negative.npy", tokens.astype(np.int64) - 90)
+    other, cut, wrong = work / "other", work / "cut", work / "wrong"
+    for path in (other, cut, wrong):
+        path.mkdir()
+    train(pplan, folder, "llama", other, steps=1)
+    (cut / "checkpoint.safetensors").write_bytes(whole[:-1])
+    (wrong / "checkpoint.safetensors").write_bytes(whole.replace(b'"F32"', b'"F16"', 1))
+    good = ["--data", folder / "tokens.bin", "--steps", 2]
+    cases = [
+        (["--data", work / "beyond.bin"], "is 99, but the model takes values of"),
+        (["--data", work / "short.bin"], "too few for a batch of 6 times 24"),
+        (["--data", work / "odd.bin"], "--token-bytes"),
+        (["--data", work / "float.npy"], "needs integers"),
+        (["--data", work / "negative.npy", "--steps", 20], "which is no token"),
+        (["--data", work / "none.bin"], "none.bin"),
+        ([*good, "--load", work / "none"], "none"),
+        ([*good, "--load", other / "saved"], "is it a checkpoint of this model and optimizer?"),
+        ([*good, "--load", cut], "no usable .safetensors file"),
+        ([*good, "--load", wrong], "not those of its shape"),
+        ([*good, "--save", work / "beyond.bin"], "beyond.bin"),
+        ([*good, "--log", work / "none" / "log"], "cannot write the log"),
+    ]
+    for options, expected in cases:
+        result = subprocess.run([str(word) for word in (program, *options, "--save", work / "saved")] if "--save" not in options else
+                                [str(word) for word in (program, *options)], capture_output=True, text=True, timeout=60)
+        if result.returncode != 1 or expected not in result.stderr:
+            return f"{options}: exit status {result.returncode}, {result.stderr[-300:]}"
+        if saved.read_bytes() != whole:
+            return f"{options} touched what was saved before"
+    return None
+
+
 def train_frozen(pplan, models, work):
     """A frozen parameter is no state, and the rest is trained."""
     folder = models / "training"
@@ -123,4 +199,4 @@ def train_optimizers(pplan, models, work):
 
 
 CASES = [torch_case("gpt2"), torch_case("llama"), *(curve_case("gpt2", plan) for plan in PLANS),
-         *(curve_case("llama", plan) for plan in ("tp2", "dp2-tp2")), train_saved_state, train_frozen, train_optimizers]
+         *(curve_case("llama", plan) for plan in ("tp2", "dp2-tp2", "dp2-tp2-zero3")), train_saved_state, train_resumed, train_repeats, train_bad_input, train_frozen, train_optimizers]

@@ -40,4 +40,17 @@ def RaisePatterns : Pass<"pplan-raise-patterns", "::mlir::ModuleOp"> {
   }];
 }
 
+def AnnotateRanges : Pass<"pplan-annotate-ranges", "::mlir::func::FuncOp"> {
+  let summary = "Notes on integer inputs which values the model can take";
+  let description = [{
+    An input that is used as indices of a dimension of size n must hold values
+    from 0 to n - 1, or from -n where the model counts negative ones from the
+    end; the targets of a cross-entropy over c classes must be below c. A value
+    outside would silently be taken for another one. The program refuses it.
+
+    Before: `%ids: tensor<4x128xi64> {pplan.input = "ids"}`, used by `pplan.gather %table, %ids dim 0` with 100 rows.
+    After: `%ids: tensor<4x128xi64> {pplan.input = "ids", pplan.range = array<i64: 0, 99>}`.
+  }];
+}
+
 #endif // PPLAN_IMPORT_PASSES_TD

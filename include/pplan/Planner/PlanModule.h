@@ -23,9 +23,13 @@ inline constexpr llvm::StringLiteral kPlanAttr = "pplan.plan";
 struct ParallelDegrees {
   int64_t data = 0;
   int64_t tensor = 0;
+  /// ZeRO stage: 0 keeps optimizer state, gradients and parameters whole on
+  /// every data-parallel device, 1 splits state, 2 gradients too, 3 parameters
+  /// too (Rajbhandari et al., 2020). -1: the planner's choice.
+  int64_t zero = -1;
 
   bool isForced() const { return data > 0 || tensor > 0; }
-  /// Parses `dp=2,tp=4`. The error names the unknown or malformed entry and
+  /// Parses `dp=2,tp=4,zero=1`. The error names the unknown or malformed entry and
   /// lists those there are.
   static llvm::Expected<ParallelDegrees> parse(llvm::StringRef text);
 };

@@ -28,8 +28,12 @@ struct Strategy {
 struct ValueConstraint {
   ShardingAttr pinned;      ///< annotation; open dimensions may grow
   uint32_t forbidden = 0;   ///< axes that must not split it
-  int8_t forcedAxis = -1;   ///< axis that must split dimension forcedDim
-  int forcedDim = -1;       ///< -1 with forcedAxis: any dimension
+  /// An axis that must split dimension `dim`, or any dimension when that is -1.
+  struct Required {
+    int8_t axis;
+    int dim = -1;
+  };
+  llvm::SmallVector<Required, 2> required;
   bool isReturned = false;  ///< must not be handed on partial
 
   bool allows(const TensorSharding &sharding, MeshAttr mesh) const;

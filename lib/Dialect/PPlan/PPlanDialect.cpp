@@ -107,6 +107,14 @@ static LogicalResult verifyBoundaryAttribute(Operation *op, Type type,
              << name << "' must be a name (a string that is not empty), found "
              << attr.getValue();
   }
+  if (name == kRangeAttr) {
+    auto range = dyn_cast<DenseI64ArrayAttr>(attr.getValue());
+    if (!range || range.size() != 2 || range[0] > range[1] || !tensor ||
+        !isa<IntegerType>(tensor.getElementType()))
+      return op->emitOpError("'pplan.range' must be array<i64: least, "
+                             "greatest> on a tensor of integers, found ")
+             << attr.getValue() << " on " << type;
+  }
   if (name == kDataAttr) {
     auto data = dyn_cast<DataAttr>(attr.getValue());
     if (!data)

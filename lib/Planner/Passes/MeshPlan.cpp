@@ -63,34 +63,48 @@ ValueConstraint MeshPlan::getConstraint(Value value) {
     if (!constraint.pinned && value.getDefiningOp())
       constraint.pinned = getResultPin(use);
   }
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (argument && options.parallel.isForced() && !constraint.pinned)
-    forceParallel(argument, constraint);
+  if (options.parallel.isForced() && !constraint.pinned)
+    forceParallel(value, constraint);
   return constraint;
 }
 
-/// Applies the degrees that the user forces to an argument.
-void MeshPlan::forceParallel(BlockArgument argument,
-                             ValueConstraint &constraint) {
+/// Applies the degrees that the user forces to an argument or a gradient.
+void MeshPlan::forceParallel(Value value, ValueConstraint &constraint) {
   int data = mesh.getAxisIndex("data"), tensor = mesh.getAxisIndex("tensor");
-  RankedTensorType type = getTensorType(argument);
-  bool isInput = !isPersistent(argument);
-  // A state is split as its parameter where that is best.
-  if (data >= 0 && isParameter(argument))
-    constraint.forbidden |= 1u << data;
+  RankedTensorType type = getTensorType(value);
+  auto isSplit = [&](int axis) {
+    return axis >= 0 && mesh.getAxes()[axis].getSize() > 1 &&
+           type.getRank() > 0;
+  };
+  auto require = [&](int axis, int dim = -1) {
+    constraint.required.push_back({static_cast<int8_t>(axis), dim});
+  };
+  int64_t zero = options.parallel.zero;
+  if (auto sum = value.getDefiningOp<AccumulateOp>()) {
+    if (isSplit(data) && zero >= 2)
+      require(data);
+    return;
+  }
+  if (!isa<BlockArgument>(value))
+    return;
+  bool isInput = !isPersistent(value), isParam = isParameter(value);
   if (tensor >= 0 && isInput)
     constraint.forbidden |= 1u << tensor;
-  if (data >= 0 && isInput && type.getRank() > 0 &&
-      mesh.getAxes()[data].getSize() > 1) {
-    constraint.forcedAxis = data;
-    constraint.forcedDim = 0;
-  }
-  bool isWeight = isParameter(argument) && type.getRank() >= 2 &&
-                  llvm::any_of(argument.getUsers(), [](Operation *user) {
+  if (isSplit(data) && isInput)
+    require(data, 0);
+  // What stage `zero` splits of what lives from step to step.
+  bool isZeroSplit = isParam ? zero == 3 : zero >= 1;
+  bool isWhole = isParam ? zero < 3 : zero == 0;
+  if (data >= 0 && !isInput && isWhole)
+    constraint.forbidden |= 1u << data;
+  if (isSplit(data) && !isInput && isZeroSplit)
+    require(data);
+  bool isWeight = isParam && type.getRank() >= 2 &&
+                  llvm::any_of(value.getUsers(), [](Operation *user) {
                     return isa<ContractOp>(user);
                   });
-  if (tensor >= 0 && isWeight && mesh.getAxes()[tensor].getSize() > 1)
-    constraint.forcedAxis = tensor;
+  if (isSplit(tensor) && isWeight)
+    require(tensor);
 }
 
 bool MeshPlan::needsNode(ValueRange values,
@@ -103,7 +117,7 @@ bool MeshPlan::needsNode(ValueRange values,
   // A parameter with one user is stored as that user wants it.
   const ValueConstraint &constraint = constraints[0];
   return trackMemory || !values[0].hasOneUse() || constraint.pinned ||
-         constraint.forbidden || constraint.forcedAxis >= 0;
+         constraint.forbidden || !constraint.required.empty();
 }
 
 LogicalResult MeshPlan::addNode(ValueRange values,
@@ -162,22 +176,28 @@ LogicalResult MeshPlan::visit(ValueRange values) {
                                         : success();
 }
 
-double MeshPlan::getRepeats(Operation *op) {
+/// Whether an operation is part of a step's update.
+static bool isUpdate(Operation *op) {
   auto phase = op->getAttrOfType<PhaseAttr>(kPhaseAttr);
+  return phase && phase.getValue() == Phase::Update;
+}
+
+double MeshPlan::getRepeats(Operation *op) {
   auto count = function->getAttrOfType<IntegerAttr>(kMicroBatchesAttr);
-  return phase && count && phase.getValue() != Phase::Update
+  return count && op->hasAttr(kPhaseAttr) && !isUpdate(op)
              ? static_cast<double>(count.getInt())
              : 1.0;
 }
 
 double MeshPlan::getEdgeTime(Value value, const TensorSharding &from,
-                             const TensorSharding &to) {
+                             const TensorSharding &to, bool isUpdate) {
   RankedTensorType type = getTensorType(value);
   double time = strategies.getReshardCost().getTime(
       type.getShape(), getElementBytes(type), from, to);
   if (from == to)
     return time;
-  if (isParameter(value) &&
+  // Forward and backward take parameters as the degrees split them.
+  if (isParameter(value) && !isUpdate &&
       ((from.getAxisMask() ^ to.getAxisMask()) & forcedAxes))
     return kInfiniteCost;
   // What is kept is copied, also when nothing is communicated.
@@ -213,7 +233,7 @@ private:
 void MeshPlan::addEdge(
     Value value, unsigned consumer,
     llvm::function_ref<const TensorSharding &(unsigned)> getWanted,
-    double repeats) {
+    double repeats, bool isUpdate) {
   auto [producer, index] = nodeOf.find(value)->second;
   DistinctShardings have, want;
   for (const TensorSharding &sharding : nodes[producer].shardings[index])
@@ -223,7 +243,8 @@ void MeshPlan::addEdge(
   std::vector<std::vector<double>> times(have.values.size());
   for (auto [row, sharding] : llvm::zip(times, have.values))
     for (const TensorSharding *wanted : want.values)
-      row.push_back(repeats * getEdgeTime(value, *sharding, *wanted));
+      row.push_back(repeats * getEdgeTime(value, *sharding, *wanted,
+                                              isUpdate));
   std::vector<double> costs;
   costs.reserve(have.indexOf.size() * want.indexOf.size());
   for (unsigned row : have.indexOf)
@@ -245,7 +266,7 @@ void MeshPlan::addUpdateEdges() {
             [&](unsigned s) -> const TensorSharding & {
               return node.shardings[0][s];
             },
-            /*repeats=*/1);
+            /*repeats=*/1, /*isUpdate=*/true);
   }
 }
 
@@ -317,6 +338,10 @@ LogicalResult MeshPlan::build() {
     for (StringRef name : {"data", "tensor"})
       if (int axis = mesh.getAxisIndex(name); axis >= 0)
         forcedAxes |= 1u << axis;
+  // Parameters that are stored split are gathered where they are used.
+  if (int data = mesh.getAxisIndex("data");
+      data >= 0 && options.parallel.zero == 3)
+    forcedAxes &= ~(1u << data);
   trackMemory = memoryMayBind();
   for (Value argument : function.getArguments())
     if (failed(visit(argument)))
@@ -334,7 +359,7 @@ LogicalResult MeshPlan::build() {
                 [&, index = index](unsigned s) -> const TensorSharding & {
                   return node.strategies[s].operands[index];
                 },
-                getRepeats(&op));
+                getRepeats(&op), isUpdate(&op));
   }
   addUpdateEdges();
   if (trackMemory)

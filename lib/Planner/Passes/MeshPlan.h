@@ -63,7 +63,7 @@ private:
   };
 
   ValueConstraint getConstraint(mlir::Value value);
-  void forceParallel(mlir::BlockArgument argument, ValueConstraint &constraint);
+  void forceParallel(mlir::Value value, ValueConstraint &constraint);
   bool needsNode(mlir::ValueRange values,
                  llvm::ArrayRef<ValueConstraint> constraints);
   /// Makes a node of values with one owner, if they need one.
@@ -74,7 +74,7 @@ private:
   /// wants, `repeats` times a step.
   void addEdge(mlir::Value value, unsigned consumer,
                llvm::function_ref<const TensorSharding &(unsigned)> getWanted,
-               double repeats);
+               double repeats, bool isUpdate);
   /// What is updated ends as it began.
   void addUpdateEdges();
   /// Times that an operation runs in a step.
@@ -88,7 +88,7 @@ private:
           visit);
   bool memoryMayBind();
   double getEdgeTime(mlir::Value value, const TensorSharding &from,
-                     const TensorSharding &to);
+                     const TensorSharding &to, bool isUpdate);
   const Strategy &getChosen(mlir::Operation *op) {
     unsigned node = nodeOf.find(op->getResult(0))->second.node;
     return nodes[node].strategies[solution.choice[node]];

@@ -14,25 +14,41 @@ llvm::Expected<ParallelDegrees> ParallelDegrees::parse(StringRef text) {
   ParallelDegrees degrees;
   SmallVector<StringRef> entries;
   text.split(entries, ',', -1, /*KeepEmpty=*/false);
+  struct Key {
+    StringRef name;
+    int64_t *slot;
+    int64_t least, most;
+    bool seen = false;
+  };
+  Key keys[] = {{"dp", &degrees.data, 1, 1 << 20},
+                {"tp", &degrees.tensor, 1, 1 << 20},
+                {"zero", &degrees.zero, 0, 3}};
   for (StringRef entry : entries) {
-    auto [key, value] = entry.split('=');
-    int64_t degree = 0;
-    bool isKnown = key == "dp" || key == "tp";
-    if (!isKnown)
+    auto [name, value] = entry.split('=');
+    Key *key = llvm::find_if(
+        keys, [name = name](const Key &other) { return other.name == name; });
+    if (key == std::end(keys))
       return llvm::createStringError(
           "unknown degree '" + entry +
-          "' in --parallel; known are dp=N (data) and tp=N (tensor)");
-    if (value.getAsInteger(10, degree) || degree < 1 || degree > (1 << 20))
-      return llvm::createStringError("degree '" + entry +
-                                     "' in --parallel needs a number from 1 "
-                                     "to 1048576, as in " +
-                                     key + "=2");
-    int64_t &slot = key == "dp" ? degrees.data : degrees.tensor;
-    if (slot != 0)
-      return llvm::createStringError("degree '" + key +
+          "' in --parallel; known are dp=N (data), tp=N (tensor) and zero=0..3 "
+          "(what of a training step is split over the data axis)");
+    int64_t number = 0;
+    if (value.getAsInteger(10, number) || number < key->least ||
+        number > key->most)
+      return llvm::createStringError(
+          "degree '" + entry + "' in --parallel needs a number from " +
+          llvm::Twine(key->least) + " to " + llvm::Twine(key->most) +
+          ", as in " + name + "=2");
+    if (key->seen)
+      return llvm::createStringError("degree '" + name +
                                      "' occurs twice in --parallel");
-    slot = degree;
+    key->seen = true;
+    *key->slot = number;
   }
+  if (degrees.zero >= 0 && degrees.data == 0)
+    return llvm::createStringError(
+        "zero=" + llvm::Twine(degrees.zero) +
+        " in --parallel says what is split over the data axis; add dp=N");
   return degrees;
 }
 

@@ -41,16 +41,19 @@ static DataType getDataType(Type element) {
 
 bool ValueConstraint::allows(const TensorSharding &sharding,
                              MeshAttr mesh) const {
-  bool forcedMet = forcedAxis < 0;
+  auto isMet = [&](const Required &wanted) {
+    for (auto [dim, axes] : llvm::enumerate(sharding.dims))
+      if ((wanted.dim < 0 || wanted.dim == static_cast<int>(dim)) &&
+          llvm::is_contained(axes, wanted.axis))
+        return true;
+    return false;
+  };
   for (auto [dim, axes] : llvm::enumerate(sharding.dims))
-    for (int8_t axis : axes) {
+    for (int8_t axis : axes)
       if (forbidden & (1u << axis))
         return false;
-      if (axis == forcedAxis &&
-          (forcedDim < 0 || forcedDim == static_cast<int>(dim)))
-        forcedMet = true;
-    }
-  if (!forcedMet || (isReturned && !sharding.partial.empty()))
+  if (!llvm::all_of(required, isMet) ||
+      (isReturned && !sharding.partial.empty()))
     return false;
   if (!pinned)
     return true;

@@ -39,6 +39,9 @@ typedef struct pplan_tensor {
   const pplan_dim *dims;
   int32_t rank; /**< number of dimensions; 0 is a scalar */
   int32_t dtype;
+  /** Of an input of integers: the values that mean something. Those outside are
+   * refused. INT64_MIN and INT64_MAX for all. */
+  int64_t least, greatest;
 } pplan_tensor;
 
 /** A parameter. Its values are raw little-endian row-major data of the global

@@ -86,3 +86,16 @@ Value RandomGraph::take(RankedTensorType type) {
   values.push_back(argument);
   return argument;
 }
+
+void RandomGraph::annotateRest() {
+  for (Operation &op : m.function.front().without_terminator())
+    for (Value value : op.getResults())
+      if (!getSharding(value) && pick(random, 0, 3) > 0)
+        m.annotate(value, getAny(value));
+  for (unsigned i = 0; i < m.function.getNumResults(); ++i) {
+    Value value = m.function.front().getTerminator()->getOperand(i);
+    m.function.setResultAttr(
+        i, kShardingAttr,
+        getAny(value, partialBoundary).toAttr(m.meshName, m.meshAttr));
+  }
+}

@@ -20,6 +20,9 @@ public:
   RandomGraph(Random &random, int64_t numOps, bool partialBoundary);
 
   mlir::ModuleOp getModule() { return *m.module; }
+  mlir::func::FuncOp getFunction() { return m.function; }
+  /// Annotates each value that has no sharding, most of them.
+  void annotateRest();
 
 private:
   int64_t getSize();

@@ -27,6 +27,7 @@ inline constexpr llvm::StringLiteral kInputAttr = "pplan.input";
 inline constexpr llvm::StringLiteral kParamAttr = "pplan.param";
 inline constexpr llvm::StringLiteral kOutputAttr = "pplan.output";
 inline constexpr llvm::StringLiteral kDataAttr = "pplan.data";
+inline constexpr llvm::StringLiteral kRangeAttr = "pplan.range";
 inline constexpr llvm::StringLiteral kStepStateAttr = "pplan.state";
 inline constexpr llvm::StringLiteral kInitAttr = "pplan.init";
 inline constexpr llvm::StringLiteral kUpdatesAttr = "pplan.updates";

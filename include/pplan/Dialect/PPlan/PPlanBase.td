@@ -23,6 +23,8 @@ def PPlan_Dialect : Dialect {
     * `pplan.sharding` on a function's argument or result: its sharding.
     * `pplan.input = "name"`, `pplan.param = "name"` on an argument and
       `pplan.output = "name"` on a result: the user's names.
+    * `pplan.range = array<i64: least, greatest>` on an argument of integers: a
+      value outside is a mistake of whoever gives it.
     * `pplan.data` on a parameter: a `#pplan.data`, the bytes that hold it.
     * `pplan.state = "name"` on an argument: a value that a training step hands
       to the next one (a moment of an optimizer), at first `pplan.init`.
