@@ -5,6 +5,8 @@
 // RUN: pplan-opt %s "-pplan-phase-plan=cluster-dirs=%clusters devices=3" | FileCheck %s --check-prefix=THREE
 // RUN: not pplan-opt %s "-pplan-phase-plan=cluster-dirs=%clusters devices=4 parallel=dp=3" 2>&1 | FileCheck %s --check-prefix=DIVIDE
 // RUN: not pplan-opt %s "-pplan-phase-plan=cluster-dirs=%clusters devices=4 parallel=pp=2" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not pplan-opt %s "-pplan-phase-plan=cluster-dirs=%clusters devices=4 parallel=zero=1" 2>&1 | FileCheck %s --check-prefix=ALONE
+// RUN: not pplan-opt %s "-pplan-phase-plan=cluster-dirs=%clusters devices=4 parallel=dp=2,zero=4" 2>&1 | FileCheck %s --check-prefix=STAGE
 
 // Data parallel: no communication at all.
 // DATA: module attributes {pplan.plan = {algorithm = "elimination
@@ -34,7 +36,9 @@
 // THREE: pplan.contract {{.*}}{"x"}
 
 // DIVIDE: error: dp=3 times tp=1 is 3, which does not divide the 4 devices; change --parallel or --devices
-// UNKNOWN: error: unknown degree 'pp=2' in --parallel; known are dp=N (data) and tp=N (tensor)
+// UNKNOWN: error: unknown degree 'pp=2' in --parallel; known are dp=N (data), tp=N (tensor) and zero=0..3 (what of a training step is split over the data axis)
+// ALONE: error: zero=1 in --parallel says what is split over the data axis; add dp=N
+// STAGE: error: degree 'zero=4' in --parallel needs a number from 0 to 3, as in zero=2
 func.func @forward(%x: tensor<64x1024xf32> {pplan.input = "x"},
     %w0: tensor<1024x4096xf32> {pplan.param = "w0"}, %b0: tensor<4096xf32> {pplan.param = "b0"},
     %w1: tensor<4096x1024xf32> {pplan.param = "w1"}) -> (tensor<64x1024xf32> {pplan.output = "y"}) {

@@ -3,7 +3,7 @@
 // RUN: pplan-opt %s -split-input-file -pplan-append-loss -pplan-differentiate="frozen=w" | FileCheck %s --check-prefix=FROZEN
 
 // LOSS-LABEL: func.func @linear
-// LOSS-SAME: %[[T:[a-z0-9]+]]: tensor<4xi64> {pplan.input = "targets"}) -> (tensor<f32> {pplan.output = "loss"})
+// LOSS-SAME: %[[T:[a-z0-9]+]]: tensor<4xi64> {pplan.input = "targets", pplan.range = array<i64: -9223372036854775808, 2>}) -> (tensor<f32> {pplan.output = "loss"})
 // LOSS: %[[L:.+]] = pplan.cross_entropy %{{.+}}, %[[T]]
 
 // Only weights are differentiated; what is summed over micro-batches is divided

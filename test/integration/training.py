@@ -33,13 +33,13 @@ def load(folder, name):
     return json.loads((folder / f"{name}.json").read_text())
 
 
-def train(pplan, folder, name, work, *options, optimizer=None, steps=100):
+def train(pplan, folder, name, work, *options, optimizer=None, steps=100, timeout=2):
     """The log of a run."""
     settings = load(folder, name)["settings"]
     program, log = work / "prog", work / "log.json"
     adamw = f"adamw,lr={settings['lr']},weight-decay={settings['weight_decay']},clip-norm={settings['clip_norm']}"
     run(pplan, "compile", folder / f"{name}.onnx", "--dim", f"batch={settings['batch']}", "--dim", f"seq={settings['seq']}",
-        f"--train={optimizer or adamw}", "--timeout", 2, *options, "-o", program)
+        f"--train={optimizer or adamw}", "--timeout", timeout, *options, "-o", program)
     run(program, "--data", folder / "tokens.bin", "--steps", steps, "--log", log, "--save", work / "saved")
     return [json.loads(line) for line in log.read_text().splitlines()]
 

@@ -53,6 +53,12 @@ ShardingAttr pplan::getResultPin(OpOperand &use) {
       use.getOperandNumber(), kShardingAttr);
 }
 
+/// Whether an operation is part of a step's update.
+static bool isUpdate(Operation *op) {
+  auto phase = op->getAttrOfType<PhaseAttr>(kPhaseAttr);
+  return phase && phase.getValue() == Phase::Update;
+}
+
 ValueConstraint MeshPlan::getConstraint(Value value) {
   ValueConstraint constraint;
   constraint.pinned = getSharding(value);
@@ -80,13 +86,17 @@ void MeshPlan::forceParallel(Value value, ValueConstraint &constraint) {
     constraint.required.push_back({static_cast<int8_t>(axis), dim});
   };
   int64_t zero = options.parallel.zero;
-  if (auto sum = value.getDefiningOp<AccumulateOp>()) {
+  if (value.getDefiningOp<AccumulateOp>()) {
     if (isSplit(data) && zero >= 2)
       require(data);
     return;
   }
-  if (!isa<BlockArgument>(value))
+  if (Operation *op = value.getDefiningOp()) {
+    // Without ZeRO every data-parallel device updates everything.
+    if (data >= 0 && zero == 0 && isUpdate(op))
+      constraint.forbidden |= 1u << data;
     return;
+  }
   bool isInput = !isPersistent(value), isParam = isParameter(value);
   if (tensor >= 0 && isInput)
     constraint.forbidden |= 1u << tensor;
@@ -174,12 +184,6 @@ LogicalResult MeshPlan::visit(ValueRange values) {
     constraints.push_back(getConstraint(value));
   return needsNode(values, constraints) ? addNode(values, constraints)
                                         : success();
-}
-
-/// Whether an operation is part of a step's update.
-static bool isUpdate(Operation *op) {
-  auto phase = op->getAttrOfType<PhaseAttr>(kPhaseAttr);
-  return phase && phase.getValue() == Phase::Update;
 }
 
 double MeshPlan::getRepeats(Operation *op) {
