@@ -198,5 +198,11 @@ FailureOr<Value> memory::convertDevice(Emitter &e, Operation *op,
                 .getResult(0);
           })
           .Default([](Operation *) { return Value(); });
+  // Equal collectives of two phases stay two.
+  Attribute phase = op->getAttr(kPhaseAttr);
+  Operation *call = result ? result.getDefiningOp() : nullptr;
+  if (phase && isa_and_nonnull<rt::RTDialect>(call ? call->getDialect()
+                                                   : nullptr))
+    call->setAttr(kPhaseAttr, phase);
   return result;
 }

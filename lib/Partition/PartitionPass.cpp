@@ -19,6 +19,21 @@ using namespace mlir;
 using namespace pplan;
 
 namespace {
+/// Marks what is inserted with the phase of what it replaces, if that has one.
+class PhaseKeeper : public OpBuilder::Listener {
+public:
+  explicit PhaseKeeper(Attribute phase) : phase(phase) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (phase)
+      op->setAttr(kPhaseAttr, phase);
+  }
+
+private:
+  Attribute phase;
+};
+} // namespace
+
+namespace {
 /// Lends offsets and slices to operations that need more than a clone.
 class ContextImpl : public PartitionContext {
 public:
@@ -92,9 +107,14 @@ private:
       const ReshardPlan &plan = planner.get(
           type.getShape(), getElementBytes(type.getElementType()),
           mesh.read(reshard.getInput()), mesh.read(reshard.getResult()));
+      // What a phase gathers for itself stays its own: its mark keeps it from
+      // being merged with another phase's.
+      PhaseKeeper keeper(op->getAttr(kPhaseAttr));
+      builder.setListener(&keeper);
       local.map(reshard.getResult(),
                 emitReshard(builder, op->getLoc(), mesh,
                             local.lookup(reshard.getInput()), type, plan));
+      builder.setListener(nullptr);
       return success();
     }
     auto shardable = dyn_cast<ShardableOpInterface>(op);

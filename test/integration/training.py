@@ -171,6 +171,22 @@ def train_bad_input(pplan, models, work):
     return None
 
 
+def train_zero_memory(pplan, models, work):
+    """ZeRO-3 keeps a parameter gathered no longer than a phase needs it: its step needs less than that of ZeRO-1."""
+    folder = models / "training"
+    need = []
+    for zero in (1, 3):
+        text = run(pplan, "compile", folder / "gpt2.onnx", "--dim", "batch=4", "--dim", "seq=4", "--train=adamw,lr=1e-3", "--devices", 4,
+                   "--parallel", f"dp=4,zero={zero}", "--timeout", 5, "--json", "-o", work / "prog")
+        need.append(json.loads(text)["memory"])
+    parameters = 68581 * 4
+    if not need[1]["states"] <= need[0]["states"] - parameters * 0.7:
+        return f"state: {need[0]['states']} with ZeRO-1, {need[1]['states']} with ZeRO-3"
+    if not need[1]["arena"] < need[0]["arena"] + parameters / 2:
+        return f"arena: {need[0]['arena']} with ZeRO-1, {need[1]['arena']} with ZeRO-3, with parameters of {parameters}"
+    return None
+
+
 def train_frozen(pplan, models, work):
     """A frozen parameter is no state, and the rest is trained."""
     folder = models / "training"
@@ -199,4 +215,4 @@ def train_optimizers(pplan, models, work):
 
 
 CASES = [torch_case("gpt2"), torch_case("llama"), *(curve_case("gpt2", plan) for plan in PLANS),
-         *(curve_case("llama", plan) for plan in ("tp2", "dp2-tp2", "dp2-tp2-zero3")), train_saved_state, train_resumed, train_repeats, train_bad_input, train_frozen, train_optimizers]
+         *(curve_case("llama", plan) for plan in ("tp2", "dp2-tp2", "dp2-tp2-zero3")), train_saved_state, train_resumed, train_repeats, train_bad_input, train_zero_memory, train_frozen, train_optimizers]

@@ -7,6 +7,7 @@
 #include "MeshPlan.h"
 #include "mlir/IR/Builders.h"
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace pplan;
@@ -32,7 +33,14 @@ void MeshPlan::apply(FlatSymbolRefAttr meshName,
   };
   // What each value is handed on as, and the reshards of it made so far.
   llvm::DenseMap<Value, TensorSharding> handed;
-  std::map<std::pair<void *, TensorSharding>, Value> reshards;
+  std::map<std::tuple<void *, TensorSharding, void *>, Value> reshards;
+  // With ZeRO-3 a parameter is gathered anew in each phase, so that the whole of
+  // it is not kept from the forward pass to the backward pass.
+  auto getSharingPhase = [&](Value value, Operation *cause) -> Attribute {
+    return isParameter(value) && options.parallel.zero == 3
+               ? cause->getAttr(kPhaseAttr)
+               : Attribute();
+  };
   auto makeReshard = [&](Value value, const TensorSharding &from,
                          const TensorSharding &to, Operation *cause) {
     RankedTensorType type = getTensorType(value);
@@ -47,6 +55,8 @@ void MeshPlan::apply(FlatSymbolRefAttr meshName,
     }
     Value result = ReshardOp::create(builder, value.getLoc(), value);
     setSharding(result, attr(to));
+    if (Attribute phase = getSharingPhase(value, cause))
+      result.getDefiningOp()->setAttr(kPhaseAttr, phase);
     return result;
   };
   auto getOperand = [&](Value value, const TensorSharding &want,
@@ -60,8 +70,11 @@ void MeshPlan::apply(FlatSymbolRefAttr meshName,
     setSharding(value, attr(have->second));
     if (have->second == want)
       return value;
-    auto [entry, added] =
-        reshards.try_emplace({value.getAsOpaquePointer(), want}, Value());
+    Attribute phase = getSharingPhase(value, user);
+    auto [entry, added] = reshards.try_emplace(
+        {value.getAsOpaquePointer(), want,
+         const_cast<void *>(phase.getAsOpaquePointer())},
+        Value());
     if (added)
       entry->second = makeReshard(value, have->second, want, user);
     return entry->second;

@@ -130,6 +130,17 @@ bool MeshPlan::needsNode(ValueRange values,
          constraint.forbidden || !constraint.required.empty();
 }
 
+uint32_t MeshPlan::getPartialAxes(Value value) {
+  auto found = nodeOf.find(value);
+  uint32_t axes = 0;
+  if (found != nodeOf.end())
+    for (const TensorSharding &sharding :
+         nodes[found->second.node].shardings[found->second.index])
+      for (int8_t axis : sharding.partial)
+        axes |= 1u << axis;
+  return axes;
+}
+
 LogicalResult MeshPlan::addNode(ValueRange values,
                                 ArrayRef<ValueConstraint> constraints) {
   Node node;
@@ -138,15 +149,16 @@ LogicalResult MeshPlan::addNode(ValueRange values,
   std::vector<double> costs;
   if (Operation *op = node.getOp()) {
     node.strategies = strategies.getOpStrategies(op, constraints);
-    // A value without a node is made as its user wants it, but a whole value is
-    // no partial sum.
+    // A whole value is no partial sum, and never becomes one.
+    SmallVector<uint32_t> available;
+    for (Value operand : op->getOperands())
+      available.push_back(getPartialAxes(operand));
     llvm::erase_if(node.strategies, [&](const Strategy &strategy) {
-      return llvm::any_of(llvm::zip(op->getOperands(), strategy.operands),
-                          [&](auto pair) {
-                            auto [operand, sharding] = pair;
-                            return !sharding.partial.empty() &&
-                                   !nodeOf.count(operand);
-                          });
+      for (auto [axes, sharding] : llvm::zip(available, strategy.operands))
+        for (int8_t axis : sharding.partial)
+          if (!(axes & (1u << axis)))
+            return true;
+      return false;
     });
     double repeats = getRepeats(op);
     // A sum over micro-batches is handed on once.

@@ -66,6 +66,8 @@ private:
   void forceParallel(mlir::Value value, ValueConstraint &constraint);
   bool needsNode(mlir::ValueRange values,
                  llvm::ArrayRef<ValueConstraint> constraints);
+  /// Mesh axes over which a value may be a partial sum.
+  uint32_t getPartialAxes(mlir::Value value);
   /// Makes a node of values with one owner, if they need one.
   mlir::LogicalResult visit(mlir::ValueRange values);
   mlir::LogicalResult addNode(mlir::ValueRange values,
